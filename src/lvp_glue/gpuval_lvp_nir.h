@@ -62,20 +62,20 @@ static_assert(GPUVAL_LVP_COMMAND_DATA_OFFSET + sizeof(struct gpuval_lvp_command_
               "lavapipe uploads all of it");
 #define GPUVAL_LVP_MAX_USES 32
 
-/* The same of shaders of a ray-tracing pipeline, of which a stage has many: behind all of that, by
- * the number of a shader's first entry, which no other shader of the device has. Pages that no
- * shader has are never touched.
+/* These words of one shader. Those of a ray-tracing pipeline, of which a stage has many shaders,
+ * are behind all of that, by the number of a shader's first entry, which no other shader of the
+ * device has. Pages that no shader has are never touched.
  */
-struct gpuval_lvp_ray_uses {
+struct gpuval_lvp_use_words {
    uint32_t bad, harmful, unwritten;
    uint32_t reserved;
 };
 #define GPUVAL_LVP_RAY_CONSTANTS_SIZE                                                              \
-   (GPUVAL_LVP_CONSTANTS_SIZE + sizeof(struct gpuval_lvp_ray_uses) * GPUVAL_MAX_ENTRIES)
-static_assert(GPUVAL_LVP_CONSTANTS_SIZE % sizeof(struct gpuval_lvp_ray_uses) == 0,
+   (GPUVAL_LVP_CONSTANTS_SIZE + sizeof(struct gpuval_lvp_use_words) * GPUVAL_MAX_ENTRIES)
+static_assert(GPUVAL_LVP_CONSTANTS_SIZE % sizeof(struct gpuval_lvp_use_words) == 0,
               "words of one shader are not on two pages");
 
-/** Where a shader of rays finds its struct gpuval_lvp_ray_uses, once @first_entry is known */
+/** Where a shader of rays finds its struct gpuval_lvp_use_words, once @first_entry is known */
 void gpuval_lvp_nir_rebase_uses(nir_shader *nir, uint32_t first_entry);
 
 /* gpuval_nir_driver::data: what only the frontend knows */

@@ -111,21 +111,21 @@ static nir_def *
 bad_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_uses(b, offsetof(struct gpuval_lvp_command_data, bad_uses),
-                    offsetof(struct gpuval_lvp_ray_uses, bad));
+                    offsetof(struct gpuval_lvp_use_words, bad));
 }
 
 static nir_def *
 harmful_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_uses(b, offsetof(struct gpuval_lvp_command_data, harmful_uses),
-                    offsetof(struct gpuval_lvp_ray_uses, harmful));
+                    offsetof(struct gpuval_lvp_use_words, harmful));
 }
 
 static nir_def *
 unwritten_uses(const struct gpuval_nir_driver *driver, nir_builder *b)
 {
    return load_uses(b, offsetof(struct gpuval_lvp_command_data, unwritten_uses),
-                    offsetof(struct gpuval_lvp_ray_uses, unwritten));
+                    offsetof(struct gpuval_lvp_use_words, unwritten));
 }
 
 static bool
@@ -145,7 +145,7 @@ rebase_uses(nir_builder *b, nir_intrinsic_instr *intrin, void *data)
 void
 gpuval_lvp_nir_rebase_uses(nir_shader *nir, uint32_t first_entry)
 {
-   unsigned bytes = first_entry * sizeof(struct gpuval_lvp_ray_uses);
+   unsigned bytes = first_entry * sizeof(struct gpuval_lvp_use_words);
 
    nir_shader_intrinsics_pass(nir, rebase_uses, nir_metadata_control_flow, &bytes);
 }

@@ -400,13 +400,13 @@ is_unwritten(struct gpuval_lvp_written *written, struct gpuval_objects *objects,
    return gpuval_lvp_find_descriptor(use, set) && !is_written(&look, 0);
 }
 
-static struct gpuval_lvp_ray_uses
+static struct gpuval_lvp_use_words
 find_uses(struct gpuval_lvp_written *written, struct gpuval_objects *objects,
           const struct gpuval_shader *shader, const struct lvp_descriptor_set *const *known)
 {
    uint32_t num_uses, bad_bit = 1, unwritten_bit = 1;
    const struct gpuval_nir_use *uses = gpuval_shader_uses(shader, &num_uses);
-   struct gpuval_lvp_ray_uses found = {0};
+   struct gpuval_lvp_use_words found = {0};
 
    for (uint32_t i = 0; i < num_uses; i++) {
       const struct gpuval_nir_use *use = &uses[i];
@@ -453,7 +453,7 @@ gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
       data->shadows[i] = known[i] ? (uintptr_t)get_shadow(known[i]).slots : 0;
 
    u_foreach_bit (stage, stages & BITFIELD_MASK(ARRAY_SIZE(data->bad_uses))) {
-      const struct gpuval_lvp_ray_uses uses =
+      const struct gpuval_lvp_use_words uses =
          find_uses(written, objects, shaders[stage]->pipeline_nir->gpuval, known);
 
       data->bad_uses[stage] = uses.bad;
@@ -465,7 +465,7 @@ gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages, struct lvp_shad
 void
 gpuval_lvp_emit_ray_sets(struct gpuval_lvp *gpuval, const struct lvp_pipeline *pipeline,
                          struct lvp_descriptor_set *const *sets, uint32_t buffers,
-                         struct gpuval_lvp_ray_uses *uses)
+                         struct gpuval_lvp_use_words *uses)
 {
    const struct lvp_descriptor_set *known[GPUVAL_LVP_MAX_SETS];
 

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 struct gpuval_descriptor;
-struct gpuval_lvp_ray_uses;
+struct gpuval_lvp_use_words;
 struct gpuval_nir_use;
 struct gpuval_objects;
 
@@ -77,7 +77,7 @@ void gpuval_lvp_emit_sets(struct gpuval_lvp *gpuval, uint32_t stages,
 /** The same of the shaders of a ray-tracing pipeline, in @uses[gpuval_shader_entry_base()]. */
 void gpuval_lvp_emit_ray_sets(struct gpuval_lvp *gpuval, const struct lvp_pipeline *pipeline,
                               struct lvp_descriptor_set *const *sets, uint32_t buffers,
-                              struct gpuval_lvp_ray_uses *uses);
+                              struct gpuval_lvp_use_words *uses);
 
 #ifdef __cplusplus
 }

@@ -313,7 +313,9 @@ is_one_command(const struct gpuval_race_use *a, const struct gpuval_race_use *b)
    return a->command_id == b->command_id && a->recording == b->recording;
 }
 
-/* What was written has to be made available, too. Layouts change by barriers for their image. */
+/* What was written has to be made available, too. Layouts change by barriers for their image.
+ * @dependent: of an image; NULL: memory does not count
+ */
 static bool
 lacks_memory(const struct gpuval_race_use *use, const uint32_t *dependent,
              const struct gpuval_race_use *other)
@@ -324,7 +326,6 @@ lacks_memory(const struct gpuval_race_use *use, const uint32_t *dependent,
           !use->is_transition && !is_fenced && !is_ordered(other, dependent);
 }
 
-/* @dependent: of an image; NULL: memory does not count */
 /* What is certain without knowing what image barriers say of accesses: a read behind a write that
  * nothing has made available. Layouts change with that.
  */
