@@ -162,9 +162,9 @@ write_descriptor(struct gpuval_anygpu_runner *run, unsigned binding)
       .buffer = (VkBuffer)(uintptr_t)&buffer->vk,
       .range = VK_WHOLE_SIZE,
    };
-   gpuval_shadow_write(
-      gpuval_device_objects(run->device), (struct gpuval_shadow){command->shadows, 1},
-      &(struct gpuval_shadow_binding){.first_slot = layout->first_slot, .stride = 1},
+   gpuval_set_shadow_write(
+      gpuval_device_objects(run->device), (struct gpuval_set_shadow){command->shadows, 1},
+      &(struct gpuval_set_shadow_binding){.first_slot = layout->first_slot, .stride = 1},
       run->options->buffers[binding].is_uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
                                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
       0, 1, &info, sizeof(info));

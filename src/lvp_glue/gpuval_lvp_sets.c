@@ -36,10 +36,10 @@ gpuval_lvp_variable_binding(const VkDescriptorSetLayoutCreateInfo *info)
    return UINT32_MAX;
 }
 
-static struct gpuval_shadow
+static struct gpuval_set_shadow
 get_shadow(const struct lvp_descriptor_set *set)
 {
-   return (struct gpuval_shadow){
+   return (struct gpuval_set_shadow){
       .slots = (void *)((uint8_t *)set->map + gpuval_lvp_shadow_offset(set->layout)),
       .step = 1,
    };
@@ -62,12 +62,12 @@ note_update(const struct lvp_descriptor_set *set)
    p_atomic_set(&get_header(set)->update, p_atomic_inc_return(&last));
 }
 
-static struct gpuval_shadow_binding
+static struct gpuval_set_shadow_binding
 get_binding(const struct lvp_descriptor_set *set, uint32_t binding)
 {
    const struct lvp_descriptor_set_binding_layout *layout = &set->layout->binding[binding];
 
-   return (struct gpuval_shadow_binding){
+   return (struct gpuval_set_shadow_binding){
       .first_slot = layout->descriptor_index,
       .stride = layout->stride,
       .has_immutable_samplers = layout->immutable_samplers != NULL,
@@ -110,13 +110,13 @@ gpuval_lvp_init_set(struct gpuval_lvp *gpuval, struct lvp_device *device,
 
    init_stand_ins(device, set);
    for (uint32_t i = 0; i < layout->binding_count; i++) {
-      const struct gpuval_shadow_binding binding = get_binding(set, i);
+      const struct gpuval_set_shadow_binding binding = get_binding(set, i);
       if (!layout->binding[i].valid || !binding.has_immutable_samplers)
          continue;
 
       for (uint32_t j = 0; j < layout->binding[i].array_size; j++)
-         gpuval_shadow_init_sampler(objects, get_shadow(set), &binding, j,
-                                    &layout->binding[i].immutable_samplers[j]->vk.base);
+         gpuval_set_shadow_init_sampler(objects, get_shadow(set), &binding, j,
+                                        &layout->binding[i].immutable_samplers[j]->vk.base);
    }
    note_update(set);
 }
@@ -178,8 +178,8 @@ gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
 
    for (uint32_t i = 0; i < write_count; i++) {
       VK_FROM_HANDLE(lvp_descriptor_set, set, writes[i].dstSet);
-      const struct gpuval_shadow_binding binding = get_binding(set, writes[i].dstBinding);
-      gpuval_shadow_write_set(objects, get_shadow(set), &binding, &writes[i]);
+      const struct gpuval_set_shadow_binding binding = get_binding(set, writes[i].dstBinding);
+      gpuval_set_shadow_write_set(objects, get_shadow(set), &binding, &writes[i]);
       forget_views(set, writes[i].dstBinding, writes[i].descriptorType, writes[i].dstArrayElement,
                    writes[i].descriptorCount, gpuval_descriptor_infos(&writes[i]),
                    gpuval_descriptor_info_size(writes[i].descriptorType));
@@ -189,13 +189,13 @@ gpuval_lvp_update_sets(struct gpuval_lvp *gpuval, uint32_t write_count,
    for (uint32_t i = 0; i < copy_count; i++) {
       VK_FROM_HANDLE(lvp_descriptor_set, from, copies[i].srcSet);
       VK_FROM_HANDLE(lvp_descriptor_set, to, copies[i].dstSet);
-      const struct gpuval_shadow_binding from_binding = get_binding(from, copies[i].srcBinding);
-      const struct gpuval_shadow_binding to_binding = get_binding(to, copies[i].dstBinding);
+      const struct gpuval_set_shadow_binding from_binding = get_binding(from, copies[i].srcBinding);
+      const struct gpuval_set_shadow_binding to_binding = get_binding(to, copies[i].dstBinding);
 
       if (from->layout->binding[copies[i].srcBinding].type !=
           VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-         gpuval_shadow_copy(get_shadow(to), &to_binding, get_shadow(from), &from_binding,
-                            &copies[i]);
+         gpuval_set_shadow_copy(get_shadow(to), &to_binding, get_shadow(from), &from_binding,
+                                &copies[i]);
       note_update(to);
    }
 }
@@ -211,12 +211,12 @@ gpuval_lvp_update_set_with_template(struct gpuval_lvp *gpuval, struct lvp_descri
 
    for (uint32_t i = 0; i < update_template->entry_count; i++) {
       const struct vk_descriptor_template_entry *entry = &update_template->entries[i];
-      const struct gpuval_shadow_binding binding = get_binding(set, entry->binding);
+      const struct gpuval_set_shadow_binding binding = get_binding(set, entry->binding);
 
       const void *infos = (const uint8_t *)data + entry->offset;
 
-      gpuval_shadow_write(objects, get_shadow(set), &binding, entry->type, entry->array_element,
-                          entry->array_count, infos, entry->stride);
+      gpuval_set_shadow_write(objects, get_shadow(set), &binding, entry->type, entry->array_element,
+                              entry->array_count, infos, entry->stride);
       forget_views(set, entry->binding, entry->type, entry->array_element, entry->array_count,
                    infos, entry->stride);
    }

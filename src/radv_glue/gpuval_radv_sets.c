@@ -129,12 +129,12 @@ shadow_size(const struct radv_descriptor_set_header *set)
 /* Sets and their bindings */
 
 /* The host's shadow of a set that may have none */
-static struct gpuval_shadow
+static struct gpuval_set_shadow
 get_shadow(const struct radv_descriptor_set_header *set)
 {
    const struct gpuval_radv_set_header *header = (const void *)set->gpuval_shadow;
 
-   return (struct gpuval_shadow){
+   return (struct gpuval_set_shadow){
       .slots = set->gpuval_shadow,
       .step = 1,
       .seen = header ? (struct gpuval_descriptor *)(uintptr_t)header[-1].seen : NULL,
@@ -142,8 +142,8 @@ get_shadow(const struct radv_descriptor_set_header *set)
 }
 
 struct place {
-   struct gpuval_shadow shadow;
-   struct gpuval_shadow_binding binding;
+   struct gpuval_set_shadow shadow;
+   struct gpuval_set_shadow_binding binding;
 };
 
 /* Also of a set that has none: then its slots are NULL. */
@@ -182,7 +182,7 @@ init_samplers(struct gpuval_objects *objects, const struct radv_descriptor_set_h
       for (uint32_t j = 0; j < layout->binding[i].array_size; j++) {
          uint32_t offset = layout->binding[i].offset + j * layout->binding[i].size;
          if (offset < set->size)
-            gpuval_shadow_init_sampler(objects, place.shadow, &place.binding, j, NULL);
+            gpuval_set_shadow_init_sampler(objects, place.shadow, &place.binding, j, NULL);
       }
    }
 }
@@ -291,7 +291,7 @@ write_set(struct gpuval_objects *objects, const struct radv_descriptor_set_heade
    const struct place place = get_place(set, write->dstBinding);
 
    if (place.shadow.slots)
-      gpuval_shadow_write_set(objects, place.shadow, &place.binding, write);
+      gpuval_set_shadow_write_set(objects, place.shadow, &place.binding, write);
 }
 
 static void
@@ -305,8 +305,8 @@ copy_set(const VkCopyDescriptorSet *copy)
 
    if (from_place.shadow.slots && to_place.shadow.slots &&
        type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-      gpuval_shadow_copy(to_place.shadow, &to_place.binding, from_place.shadow, &from_place.binding,
-                         copy);
+      gpuval_set_shadow_copy(to_place.shadow, &to_place.binding, from_place.shadow,
+                             &from_place.binding, copy);
 }
 
 void
@@ -329,11 +329,11 @@ write_with_template(struct gpuval_objects *objects, const struct radv_descriptor
                     VkDescriptorUpdateTemplate handle, const void *data)
 {
    VK_FROM_HANDLE(radv_descriptor_update_template, template, handle);
-   const struct gpuval_shadow shadow = get_shadow(set);
+   const struct gpuval_set_shadow shadow = get_shadow(set);
 
    for (uint32_t i = 0; shadow.slots && i < template->entry_count; i++) {
       const struct radv_descriptor_update_template_entry *entry = &template->entry[i];
-      struct gpuval_shadow_binding binding = {
+      struct gpuval_set_shadow_binding binding = {
          .first_slot = entry->dst_offset * sizeof(uint32_t) / ENTRY_SIZE,
          .stride = entry->dst_stride * sizeof(uint32_t) / ENTRY_SIZE,
          .has_immutable_samplers = !entry->has_sampler,
@@ -344,9 +344,9 @@ write_with_template(struct gpuval_objects *objects, const struct radv_descriptor
          binding.stride = 1;
       }
       if (entry->descriptor_type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-         gpuval_shadow_write(objects, shadow, &binding, entry->descriptor_type, 0,
-                             entry->descriptor_count, (const uint8_t *)data + entry->src_offset,
-                             entry->src_stride);
+         gpuval_set_shadow_write(objects, shadow, &binding, entry->descriptor_type, 0,
+                                 entry->descriptor_count, (const uint8_t *)data + entry->src_offset,
+                                 entry->src_stride);
    }
 }
 

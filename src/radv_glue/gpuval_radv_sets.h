@@ -27,7 +27,7 @@
 struct gpuval_radv_set_header {
    uint32_t variable_count; /* elements of the binding that is a variable-count one */
    uint32_t size;           /* bytes of the set */
-   uint64_t seen;           /* host's: struct gpuval_shadow::seen, or 0 */
+   uint64_t seen;           /* host's: struct gpuval_set_shadow::seen, or 0 */
 };
 static_assert(sizeof(struct gpuval_radv_set_header) == sizeof(struct gpuval_descriptor),
               "entries stay aligned");

@@ -214,12 +214,12 @@ class Shadow : public Objects {
 
    void write(VkDescriptorType type, uint32_t element, const VkDescriptorImageInfo &info)
    {
-      gpuval_shadow_write(objects, {slots, 1}, &binding, type, element, 1, &info, sizeof(info));
+      gpuval_set_shadow_write(objects, {slots, 1}, &binding, type, element, 1, &info, sizeof(info));
    }
 
    vk_object_base image, view, sampler;
    gpuval_descriptor slots[16] = {};
-   gpuval_shadow_binding binding = {4, 2, false};
+   gpuval_set_shadow_binding binding = {4, 2, false};
 };
 
 TEST_F(Shadow, has_what_was_written)
@@ -239,7 +239,7 @@ TEST_F(Shadow, has_what_was_written)
 TEST_F(Shadow, keeps_samplers_of_the_layout)
 {
    binding.has_immutable_samplers = true;
-   gpuval_shadow_init_sampler(objects, {slots, 1}, &binding, 0, &sampler);
+   gpuval_set_shadow_init_sampler(objects, {slots, 1}, &binding, 0, &sampler);
    EXPECT_EQ(slots[4].offers, uint32_t(GPUVAL_OFFERS_SAMPLER));
 
    write(VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 0,
@@ -261,8 +261,8 @@ TEST_F(Shadow, a_null_descriptor_has_one_type_and_all_views)
 TEST_F(Shadow, grows_in_either_direction)
 {
    VkDescriptorImageInfo info = {VK_NULL_HANDLE, (VkImageView)&view, VK_IMAGE_LAYOUT_GENERAL};
-   gpuval_shadow_write(objects, {&slots[15], -1}, &binding, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, 1, 1,
-                       &info, sizeof(info));
+   gpuval_set_shadow_write(objects, {&slots[15], -1}, &binding, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, 1,
+                           1, &info, sizeof(info));
    EXPECT_EQ(slots[15 - 6].object, view.gpuval_id);
 }
 
@@ -270,11 +270,11 @@ TEST_F(Shadow, is_copied)
 {
    write(VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, 0,
          {VK_NULL_HANDLE, (VkImageView)&view, VK_IMAGE_LAYOUT_GENERAL});
-   const gpuval_shadow_binding other = {0, 1, false};
+   const gpuval_set_shadow_binding other = {0, 1, false};
    VkCopyDescriptorSet copy = {};
    copy.dstArrayElement = 2;
    copy.descriptorCount = 2;
-   gpuval_shadow_copy({slots, 1}, &other, {slots, 1}, &binding, &copy);
+   gpuval_set_shadow_copy({slots, 1}, &other, {slots, 1}, &binding, &copy);
 
    EXPECT_EQ(slots[2].object, view.gpuval_id);
    EXPECT_EQ(slots[3].offers, 0u);

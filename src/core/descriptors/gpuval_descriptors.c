@@ -8,7 +8,8 @@
 #include "vk_util.h"
 
 static struct gpuval_descriptor *
-get_slot(struct gpuval_shadow shadow, const struct gpuval_shadow_binding *binding, uint32_t element)
+get_slot(struct gpuval_set_shadow shadow, const struct gpuval_set_shadow_binding *binding,
+         uint32_t element)
 {
    return shadow.slots +
           (int64_t)shadow.step * (binding->first_slot + (int64_t)element * binding->stride);
@@ -16,7 +17,7 @@ get_slot(struct gpuval_shadow shadow, const struct gpuval_shadow_binding *bindin
 
 /* @slot has been written. */
 static void
-publish(struct gpuval_shadow shadow, const struct gpuval_descriptor *slot)
+publish(struct gpuval_set_shadow shadow, const struct gpuval_descriptor *slot)
 {
    if (shadow.seen)
       shadow.seen[slot - shadow.slots] = *slot;
@@ -125,9 +126,9 @@ buffer_descriptor(struct gpuval_objects *objects, VkDescriptorType type,
 }
 
 void
-gpuval_shadow_write(struct gpuval_objects *objects, struct gpuval_shadow shadow,
-                    const struct gpuval_shadow_binding *binding, VkDescriptorType type,
-                    uint32_t element, uint32_t count, const void *data, size_t data_stride)
+gpuval_set_shadow_write(struct gpuval_objects *objects, struct gpuval_set_shadow shadow,
+                        const struct gpuval_set_shadow_binding *binding, VkDescriptorType type,
+                        uint32_t element, uint32_t count, const void *data, size_t data_stride)
 {
    for (uint32_t i = 0; i < count; i++) {
       struct gpuval_descriptor *slot = get_slot(shadow, binding, element + i);
@@ -224,22 +225,22 @@ gpuval_descriptor_is_null_view(VkDescriptorType type, const void *info)
 }
 
 void
-gpuval_shadow_write_set(struct gpuval_objects *objects, struct gpuval_shadow shadow,
-                        const struct gpuval_shadow_binding *binding,
-                        const VkWriteDescriptorSet *write)
+gpuval_set_shadow_write_set(struct gpuval_objects *objects, struct gpuval_set_shadow shadow,
+                            const struct gpuval_set_shadow_binding *binding,
+                            const VkWriteDescriptorSet *write)
 {
    const void *infos = gpuval_descriptor_infos(write);
 
    if (infos)
-      gpuval_shadow_write(objects, shadow, binding, write->descriptorType, write->dstArrayElement,
-                          write->descriptorCount, infos,
-                          gpuval_descriptor_info_size(write->descriptorType));
+      gpuval_set_shadow_write(objects, shadow, binding, write->descriptorType,
+                              write->dstArrayElement, write->descriptorCount, infos,
+                              gpuval_descriptor_info_size(write->descriptorType));
 }
 
 void
-gpuval_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_shadow shadow,
-                           const struct gpuval_shadow_binding *binding, uint32_t element,
-                           const struct vk_object_base *sampler)
+gpuval_set_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_set_shadow shadow,
+                               const struct gpuval_set_shadow_binding *binding, uint32_t element,
+                               const struct vk_object_base *sampler)
 {
    struct gpuval_descriptor *slot = get_slot(shadow, binding, element);
 
@@ -251,9 +252,11 @@ gpuval_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_shadow 
 }
 
 void
-gpuval_shadow_copy(struct gpuval_shadow to, const struct gpuval_shadow_binding *to_binding,
-                   struct gpuval_shadow from, const struct gpuval_shadow_binding *from_binding,
-                   const VkCopyDescriptorSet *copy)
+gpuval_set_shadow_copy(struct gpuval_set_shadow to,
+                       const struct gpuval_set_shadow_binding *to_binding,
+                       struct gpuval_set_shadow from,
+                       const struct gpuval_set_shadow_binding *from_binding,
+                       const VkCopyDescriptorSet *copy)
 {
    for (uint32_t i = 0; i < copy->descriptorCount; i++) {
       struct gpuval_descriptor *slot = get_slot(to, to_binding, copy->dstArrayElement + i);

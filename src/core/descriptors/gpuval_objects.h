@@ -122,7 +122,7 @@ bool gpuval_objects_describe(struct gpuval_objects *objects, void *mem_ctx, uint
 /* Writing descriptors: gpuval_descriptors.c */
 
 /** Where a set's shadow begins, and in which direction its slots follow. */
-struct gpuval_shadow {
+struct gpuval_set_shadow {
    struct gpuval_descriptor *slots;
    int step; /* 1 or -1 */
    /* Where shaders see the slots, if that is not where the host keeps them: nobody reads here.
@@ -132,7 +132,7 @@ struct gpuval_shadow {
 };
 
 /** A binding, as far as its shadow is concerned */
-struct gpuval_shadow_binding {
+struct gpuval_set_shadow_binding {
    uint32_t first_slot;
    uint32_t stride; /* slots an element */
    bool has_immutable_samplers;
@@ -149,19 +149,22 @@ bool gpuval_descriptor_is_null_view(VkDescriptorType type, const void *info);
  * first VkDescriptorImageInfo, VkDescriptorBufferInfo, VkBufferView or
  * VkAccelerationStructureKHR, @data_stride bytes apart.
  */
-void gpuval_shadow_write(struct gpuval_objects *objects, struct gpuval_shadow shadow,
-                         const struct gpuval_shadow_binding *binding, VkDescriptorType type,
-                         uint32_t element, uint32_t count, const void *data, size_t data_stride);
-void gpuval_shadow_write_set(struct gpuval_objects *objects, struct gpuval_shadow shadow,
-                             const struct gpuval_shadow_binding *binding,
-                             const VkWriteDescriptorSet *write);
+void gpuval_set_shadow_write(struct gpuval_objects *objects, struct gpuval_set_shadow shadow,
+                             const struct gpuval_set_shadow_binding *binding, VkDescriptorType type,
+                             uint32_t element, uint32_t count, const void *data,
+                             size_t data_stride);
+void gpuval_set_shadow_write_set(struct gpuval_objects *objects, struct gpuval_set_shadow shadow,
+                                 const struct gpuval_set_shadow_binding *binding,
+                                 const VkWriteDescriptorSet *write);
 /** A set has been allocated whose layout has @sampler, NULL if not known, in that element. */
-void gpuval_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_shadow shadow,
-                                const struct gpuval_shadow_binding *binding, uint32_t element,
-                                const struct vk_object_base *sampler);
-void gpuval_shadow_copy(struct gpuval_shadow to, const struct gpuval_shadow_binding *to_binding,
-                        struct gpuval_shadow from, const struct gpuval_shadow_binding *from_binding,
-                        const VkCopyDescriptorSet *copy);
+void gpuval_set_shadow_init_sampler(struct gpuval_objects *objects, struct gpuval_set_shadow shadow,
+                                    const struct gpuval_set_shadow_binding *binding,
+                                    uint32_t element, const struct vk_object_base *sampler);
+void gpuval_set_shadow_copy(struct gpuval_set_shadow to,
+                            const struct gpuval_set_shadow_binding *to_binding,
+                            struct gpuval_set_shadow from,
+                            const struct gpuval_set_shadow_binding *from_binding,
+                            const VkCopyDescriptorSet *copy);
 
 #ifdef __cplusplus
 }
