@@ -287,7 +287,7 @@ struct gpuval_command_data {
    uint32_t shadow_command; /* as in the upper half of a party, without the rest; 0: the
                              * command is not looked at */
    uint32_t shadow_ordered; /* upper halves below this are of what is ordered before */
-   uint32_t shadow_others;  /* the same for uniform and sampled reads */
+   uint32_t shadow_others;  /* the same for uniform and sampled reads, and rays */
    uint32_t execution;      /* sync: a number of this execution of the command */
 };
 static_assert(sizeof(struct gpuval_command_data) == 144, "shaders know the offsets");

@@ -79,6 +79,7 @@ enum gpuval_order_access {
                                * arguments of commands in GPUVAL_ORDER_INDIRECT */
    GPUVAL_ORDER_UNIFORM_READ, /* uniform buffers */
    GPUVAL_ORDER_SAMPLED_READ, /* uniform texel buffers */
+   GPUVAL_ORDER_RAY_READ,     /* structures that rays are traced in */
    GPUVAL_ORDER_ACCESSES,
 
    /* A read behind a memory barrier of the shader that makes visible what is available: the
@@ -129,7 +130,7 @@ struct gpuval_order_row {
    uint32_t execution_watermark[GPUVAL_ORDER_CLASSES];
    uint32_t memory_watermark[GPUVAL_ORDER_ACCESSES][GPUVAL_ORDER_CLASSES];
 };
-static_assert(sizeof(struct gpuval_order_row) == 384, "shaders know the stride");
+static_assert(sizeof(struct gpuval_order_row) == 448, "shaders know the stride");
 
 struct gpuval_order_range {
    uint64_t begin, end; /* addresses; the end is not in it */
@@ -146,7 +147,8 @@ static_assert(offsetof(struct gpuval_order_table, rows) == 256, "shaders know th
 
 /** The quick way: everything up to these serials is ordered before a command, whatever
  * its class and wherever in memory, as far as accesses of the command go that are
- * uniform or sampled reads, or that are not. UINT32_MAX: everything there is.
+ * uniform or sampled reads or rays, or that are not. Rays look for what builds have written only.
+ * UINT32_MAX: everything there is.
  */
 struct gpuval_order_threshold {
    uint32_t storage, others;

@@ -73,6 +73,11 @@ extern "C" {
 #define GPUVAL_SHADOW_BYTES_SCALE GPUVAL_SHADOW_CELL_SIZE
 #define GPUVAL_SHADOW_READERS     8 /* where they begin in a cell */
 
+/* A build or a copy of an acceleration structure writes all of it: of one that is read, it is
+ * enough to look at where it begins.
+ */
+#define GPUVAL_SHADOW_STRUCTURE_BEGIN GPUVAL_SHADOW_BLOCK
+
 #define GPUVAL_SHADOW_SITE_UNKNOWN     255u
 #define GPUVAL_SHADOW_INVOCATION_SHIFT 8
 #define GPUVAL_SHADOW_INVOCATION_BITS  22

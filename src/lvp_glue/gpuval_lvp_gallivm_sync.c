@@ -85,14 +85,18 @@ find_load(nir_scalar scalar)
              : NULL;
 }
 
-/* Is the address where the buffer of such a descriptor begins, and the offset? Returns where it
- * begins in *@base.
+/* Is the address where the buffer, or the structure, of such a descriptor begins, and the offset?
+ * Returns where it begins in *@base.
  */
 static bool
 find_descriptor(const nir_intrinsic_instr *instr, nir_scalar *base)
 {
    nir_scalar offset = nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_OFFSET].ssa, 0));
    nir_scalar sum = nir_scalar_chase_movs(nir_get_scalar(instr->src[SYNC_ADDRESS].ssa, 0));
+   if (find_load(sum)) {
+      *base = sum;
+      return nir_scalar_is_const(offset) && !nir_scalar_as_uint(offset);
+   }
    if (!nir_scalar_is_alu(sum) || nir_scalar_alu_op(sum) != nir_op_iadd)
       return false;
 

@@ -55,6 +55,7 @@ struct gpuval_site {
    uint32_t num_kinds; /* of the same access, whose sites stand side by side */
    bool same_value;    /* of what the one before is, where a store changes nothing */
    bool by_filter;     /* sync: the filter finds it, beside shadow memory */
+   bool has_rays;      /* sync: it reads an acceleration structure */
 
    /* array */
    uint32_t name;   /* offset in gpuval_nir_table::names, + 1; 0: none */

@@ -74,7 +74,7 @@ sites_equal(const void *key_a, const void *key_b)
    const struct gpuval_site *a = key_a, *b = key_b;
    return a->kind == b->kind && a->op == b->op && a->spirv_offset == b->spirv_offset &&
           a->set == b->set && a->binding == b->binding && a->num_kinds == b->num_kinds &&
-          a->by_filter == b->by_filter && a->name == b->name;
+          a->by_filter == b->by_filter && a->has_rays == b->has_rays && a->name == b->name;
 }
 
 uint32_t

@@ -55,7 +55,9 @@ struct gpuval_access {
    /* 1 bit: a check before has reported it, and it is performed; NULL: never */
    nir_def *forbidden;
 
-   /* ADDRESS: as the shader has it, where an address that is bad is replaced; else NULL */
+   /* ADDRESS: as the shader has it, where an address that is bad is replaced; else NULL. RAYS: the
+    * same of the structure
+    */
    nir_def *address;
 
    /* BUFFER */

@@ -176,8 +176,8 @@ is_built(struct gpuval_nir_state *state, nir_def *address)
 
 /* Of rays that are not @bad in another way */
 static void
-check_structure(struct gpuval_nir_state *state, const struct gpuval_access *access,
-                const struct ray *ray, nir_def *bad)
+check_structure(struct gpuval_nir_state *state, struct gpuval_access *access, const struct ray *ray,
+                nir_def *bad)
 {
    nir_builder *b = &state->b;
    nir_binding binding = nir_chase_binding(*ray->structure);
@@ -186,7 +186,8 @@ check_structure(struct gpuval_nir_state *state, const struct gpuval_access *acce
    if (!address)
       return;
 
-   nir_def *failed = nir_iand(b, nir_inot(b, bad), nir_inot(b, is_built(state, address)));
+   nir_def *absent = nir_inot(b, is_built(state, address));
+   nir_def *failed = nir_iand(b, nir_inot(b, bad), absent);
 
    /* What the check of descriptors has reported gets no structure, either. */
    nir_def *empty = access->bad ? nir_ior(b, failed, access->bad) : failed;
@@ -200,9 +201,11 @@ check_structure(struct gpuval_nir_state *state, const struct gpuval_access *acce
          .words = {nir_unpack_64_2x32_split_x(b, address), nir_unpack_64_2x32_split_y(b, address)},
          .binding = binding,
       });
+   access->bad = access->bad ? nir_ior(b, absent, access->bad) : absent;
    if (state->options->safe) {
       nir_def *stand_in =
          driver->empty_structure ? driver->empty_structure(driver, b) : nir_imm_int64(b, 0);
+      access->address = ray->structure->ssa;
       nir_src_rewrite(ray->structure, nir_bcsel(b, empty, stand_in, address));
    }
 }
@@ -236,7 +239,7 @@ make_safe(nir_builder *b, const struct ray *ray, nir_def *bad)
 }
 
 static void
-check_ray(struct gpuval_nir_state *state, const struct gpuval_access *access, const struct ray *ray)
+check_ray(struct gpuval_nir_state *state, struct gpuval_access *access, const struct ray *ray)
 {
    nir_builder *b = &state->b;
 

@@ -7,7 +7,8 @@
  * each with the address, an id of the invocation and whether the access is in
  * bounds: others are skipped. Inline uniform blocks and push
  * constants are in no buffer; shared memory and private variables are no
- * business of this check.
+ * business of this check. Traces and ray queries are loads of where their acceleration
+ * structure begins: what writes one are builds and copies, which only shadow memory knows of.
  *
  * Workgroups may exchange data in buffers across a barrier whose semantics
  * cover buffer memory: gpuval_nir_phases.c.
@@ -240,7 +241,7 @@ static const enum gpuval_kind kinds[] = {
 struct piece {
    nir_def *active, *address, *size, *offset, *slot;
    int set, binding; /* -1: not known */
-   bool is_address;  /* no descriptor */
+   bool is_address;  /* no descriptor, or none with an offset */
    nir_def *value;   /* of a store; NULL: not known */
    bool is_constant; /* ... that is the same each time */
    uint32_t const_size;
@@ -251,6 +252,8 @@ order_access(const struct gpuval_access *access, enum gpuval_bloom_type type)
 {
    if (type != GPUVAL_BLOOM_LOAD)
       return type == GPUVAL_BLOOM_STORE ? GPUVAL_ORDER_WRITE : GPUVAL_ORDER_ATOMIC;
+   if (access->type == GPUVAL_ACCESS_RAYS)
+      return GPUVAL_ORDER_RAY_READ;
    if (access->instr->type == nir_instr_type_tex)
       return GPUVAL_ORDER_SAMPLED_READ;
    return nir_instr_as_intrinsic(access->instr)->intrinsic == nir_intrinsic_load_ubo
@@ -300,6 +303,7 @@ emit(struct gpuval_sync_pass *pass, const struct gpuval_access *access, const st
       .set = piece->set,
       .binding = piece->binding,
       .by_filter = is_beside(pass),
+      .has_rays = access->type == GPUVAL_ACCESS_RAYS,
    };
    const struct gpuval_nir_entry entry = {
       .size = piece->const_size,
@@ -503,6 +507,39 @@ instrument_image(struct gpuval_sync_pass *pass, const struct gpuval_access *acce
    return true;
 }
 
+/* Only what begins to look at a structure; going on with a ray query does not begin anew. */
+static bool
+instrument_rays(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
+{
+   struct gpuval_nir_state *state = pass->state;
+   nir_builder *b = &state->b;
+   const struct gpuval_nir_driver *driver = state->options->driver;
+   const nir_src *structure = gpuval_nir_resource_src(nir_instr_as_intrinsic(access->instr));
+
+   if (!pass->shadow || !structure || !driver->structure_address ||
+       !(state->options->checks & BITFIELD_BIT(GPUVAL_CHECK_SYNC)))
+      return false;
+   nir_def *address = driver->structure_address(driver, b, structure->ssa);
+   if (!address)
+      return false;
+
+   struct gpuval_access_use use;
+   bool is_known = driver->descriptors && gpuval_nir_find_use(state, access, false, &use);
+   const struct piece piece = {
+      .set = is_known ? (int)use.set : -1,
+      .binding = is_known ? (int)use.binding : -1,
+      .is_address = true,
+      .slot = is_known ? gpuval_nir_get_slot(b, &use) : nir_imm_int(b, 0),
+      .active = nir_ine_imm(b, address, 0),
+      .address = address,
+      .size = nir_imm_int(b, GPUVAL_SHADOW_STRUCTURE_BEGIN),
+      .const_size = GPUVAL_SHADOW_STRUCTURE_BEGIN,
+      .offset = nir_imm_int(b, 0),
+   };
+   emit(pass, access, &piece);
+   return true;
+}
+
 static bool
 instrument(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
 {
@@ -516,6 +553,8 @@ instrument(struct gpuval_sync_pass *pass, const struct gpuval_access *access)
       return instrument_texel(pass, access);
    case GPUVAL_ACCESS_IMAGE:
       return instrument_image(pass, access);
+   case GPUVAL_ACCESS_RAYS:
+      return instrument_rays(pass, access);
    default:
       return false;
    }

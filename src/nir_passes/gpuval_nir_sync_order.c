@@ -366,7 +366,9 @@ find_visible(struct gpuval_sync_pass *pass)
    }
 }
 
-/* The kinds of memory that @access is to: a barrier for any of them is for it. */
+/* The kinds of memory that @access is to: a barrier for any of them is for it. Barriers of shaders
+ * are for no structures.
+ */
 static nir_variable_mode
 get_access_modes(const struct gpuval_access *access)
 {
@@ -375,6 +377,8 @@ get_access_modes(const struct gpuval_access *access)
       return nir_var_image;
    case GPUVAL_ACCESS_TEXEL_BUFFER:
       return BUFFER_MODES | nir_var_image;
+   case GPUVAL_ACCESS_RAYS:
+      return 0;
    default:
       return BUFFER_MODES;
    }

@@ -263,8 +263,11 @@ find_resource(nir_builder *b, const struct gpuval_access *access, struct gpuval_
       return find_deref(b, access->resource, use);
    case GPUVAL_ACCESS_RAYS:
       use->nir.required = GPUVAL_OFFERS_ACCELERATION_STRUCTURE;
-      return gpuval_nir_resource_src(intrin) &&
-             find_index(b, *gpuval_nir_resource_src(intrin), use);
+      if (!gpuval_nir_resource_src(intrin))
+         return false;
+      return find_index(
+         b, access->address ? nir_src_for_ssa(access->address) : *gpuval_nir_resource_src(intrin),
+         use);
    default:
       return false;
    }

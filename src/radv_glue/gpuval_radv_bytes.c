@@ -279,18 +279,16 @@ gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
       add_rows(bytes, kind, &there, &rows);
 }
 
-/* As gpuval_sync_commands.c reads them on lavapipe: a build of a structure writes all of it, so it
- * is enough to look at where it begins.
- */
+/* As gpuval_sync_commands.c reads them on lavapipe */
 static void
 add_references(struct gpuval_radv_bytes *bytes, const struct gpuval_instances *instances)
 {
    const struct gpuval_command_access access = {
       .stages = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
       .access = VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR,
-      .size = GPUVAL_SHADOW_BLOCK,
+      .size = GPUVAL_SHADOW_STRUCTURE_BEGIN,
       .has_gaps = true,
-      .row_size = GPUVAL_SHADOW_BLOCK,
+      .row_size = GPUVAL_SHADOW_STRUCTURE_BEGIN,
       .num_rows = instances->num_there,
    };
    bool has_pointers = instances->array_of_pointers;

@@ -42,7 +42,7 @@ parse_image(struct run *run, struct run_item *item, const char *word)
       RUN_ERROR(run, "there is no view or sampler '%s'", name);
 }
 
-/* What parse_image() takes, a buffer view, or NAME[+OFFSET][:RANGE]; of a mutable
+/* What parse_image() takes, a structure, a buffer view, or NAME[+OFFSET][:RANGE]; of a mutable
  * descriptor behind its type, as TYPE:ITEM
  */
 static struct run_item
@@ -57,6 +57,10 @@ parse_item(struct run *run, VkDescriptorType type, const char *word)
    }
    if (is_image(type)) {
       parse_image(run, &item, word);
+      return item;
+   }
+   if (type == VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR) {
+      item.structure = run_find_structure(run, word);
       return item;
    }
    if (strcmp(word, "null") == 0)
@@ -146,15 +150,6 @@ run_bind(struct run *run)
    if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
       if (run_has_word(run, 5))
          run_values(run, run_word(run, 5), 6, binding->inline_data, binding->count);
-      return;
-   }
-   if (binding->type == VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR) {
-      if (!run_has_word(run, 4) || strcmp(run_word(run, 4), "-") != 0)
-         binding->items[0] = (struct run_item){
-            .written = true,
-            .type = binding->type,
-            .structure = run_find_structure(run, run_word(run, 4)),
-         };
       return;
    }
    read_items(run, binding, &element);

@@ -223,10 +223,11 @@ run_build(struct run *run)
       vkh_barrier(run->cmd);
 }
 
-/* `copy_structure FROM TO` */
+/* `copy_structure FROM TO [alone]` */
 void
 run_copy_structure(struct run *run)
 {
+   const bool alone = run_has_word(run, 3) && strcmp(run_word(run, 3), "alone") == 0;
    const VkCopyAccelerationStructureInfoKHR info = {
       .sType = VK_STRUCTURE_TYPE_COPY_ACCELERATION_STRUCTURE_INFO_KHR,
       .src = need(run, run_word(run, 1))->structure,
@@ -236,7 +237,8 @@ run_copy_structure(struct run *run)
 
    run_end_rendering(run);
    VKH_PROC(run->ctx, vkCmdCopyAccelerationStructureKHR)(run_need_commands(run), &info);
-   vkh_barrier(run->cmd);
+   if (!alone)
+      vkh_barrier(run->cmd);
 }
 
 /* `serialize_structure NAME BUFFER` */

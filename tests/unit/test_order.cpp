@@ -771,6 +771,38 @@ TEST_F(order, transfers_are_visible_by_their_accesses)
    EXPECT_TRUE(available(first, GPUVAL_ORDER_WRITE, GPUVAL_ORDER_TRANSFER));
 }
 
+TEST_F(order, structures_are_visible_to_rays_by_their_access)
+{
+   constexpr VkPipelineStageFlags2 BUILD = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
+   constexpr VkAccessFlags2 BUILT = VK_ACCESS_2_ACCELERATION_STRUCTURE_WRITE_BIT_KHR;
+   constexpr VkAccessFlags2 TRACED = VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR;
+   const run build = work(GPUVAL_ORDER_STRUCTURES);
+
+   depend(BUILD, BUILT, COMPUTE, READ | UNIFORM_READ | WRITE);
+   EXPECT_TRUE(available(build));
+   EXPECT_FALSE(available(build, GPUVAL_ORDER_RAY_READ));
+   EXPECT_EQ(gpuval_order_get_threshold(model, 0, 1u << GPUVAL_ORDER_COMPUTE).storage, UINT32_MAX);
+   EXPECT_LT(gpuval_order_get_threshold(model, 0, 1u << GPUVAL_ORDER_COMPUTE).others, build.serial);
+
+   depend(BUILD, WRITE, COMPUTE, TRACED);
+   EXPECT_FALSE(available(build, GPUVAL_ORDER_RAY_READ)) << "a build does not write as shaders do";
+   depend(BUILD, BUILT, RAYS, TRACED);
+   EXPECT_FALSE(available(build, GPUVAL_ORDER_RAY_READ)) << "of another stage";
+   EXPECT_TRUE(available(build, GPUVAL_ORDER_RAY_READ, GPUVAL_ORDER_RAYS));
+
+   depend(BUILD, BUILT, COMPUTE, TRACED);
+   EXPECT_TRUE(available(build, GPUVAL_ORDER_RAY_READ));
+   EXPECT_EQ(gpuval_order_get_threshold(model, 0, 1u << GPUVAL_ORDER_COMPUTE).others, UINT32_MAX);
+
+   /* What builds have not written does not wait for rays. */
+   const run second = dispatch();
+   depend(COMPUTE, WRITE, COMPUTE, READ | UNIFORM_READ | WRITE);
+   EXPECT_FALSE(available(second, GPUVAL_ORDER_RAY_READ));
+   EXPECT_EQ(gpuval_order_get_threshold(model, 0, 1u << GPUVAL_ORDER_COMPUTE).others, UINT32_MAX);
+   depend(COMPUTE, WRITE, COMPUTE, MEMORY_READ);
+   EXPECT_TRUE(available(second, GPUVAL_ORDER_RAY_READ));
+}
+
 /* A barrier for all stages makes what shaders have written available, and keeps what was. */
 TEST_F(order, writes_of_others_stay)
 {

@@ -107,6 +107,8 @@ is_read_by(gpuval_order_class class_, gpuval_order_access access, VkAccessFlags2
       return flags & VK_ACCESS_2_UNIFORM_READ_BIT;
    case GPUVAL_ORDER_SAMPLED_READ:
       return flags & (VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_SAMPLED_READ_BIT);
+   case GPUVAL_ORDER_RAY_READ:
+      return flags & VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR;
    default:
       return false;
    }

@@ -118,6 +118,7 @@ class random_program {
          WRITE,
          MEMORY_READ | MEMORY_WRITE,
          VK_ACCESS_2_TRANSFER_READ_BIT,
+         VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR,
       };
       static const VkAccessFlags2 writings[] = {
          0,

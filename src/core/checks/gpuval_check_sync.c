@@ -151,15 +151,30 @@ find_claim(struct gpuval_device *device, enum gpuval_kind kind, const struct gpu
    return true;
 }
 
+/* NULL: it is of no shader */
+static const struct gpuval_site *
+find_site(struct gpuval_device *device, const struct gpuval_record *record)
+{
+   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
+   return shader ? &shader->sites[record->site - shader->first_site] : NULL;
+}
+
+/* Is it of a trace or a ray query? */
+static bool
+has_rays(struct gpuval_device *device, const struct gpuval_record *record)
+{
+   const struct gpuval_site *site = find_site(device, record);
+   return site && site->has_rays;
+}
+
 static bool
 find_other(struct gpuval_device *device, enum gpuval_kind kind, const struct gpuval_record *record,
            struct other *other)
 {
-   const struct gpuval_shader *shader = gpuval_device_site_shader(device, record->site);
-   bool by_filter = shader && shader->sites[record->site - shader->first_site].by_filter;
+   const struct gpuval_site *site = find_site(device, record);
 
    *other = (struct other){0};
-   if (!device->shadow->is_on || by_filter)
+   if (!device->shadow->is_on || (site && site->by_filter))
       return find_claim(device, kind, record, other);
 
    /* A command that stands for readers of an earlier one does not know them. */
@@ -207,7 +222,9 @@ describe_barrier(struct gpuval_device *device, struct gpuval_event *event,
          has_shader ? gpuval_order_stage_class(event->place.shader.stage) : GPUVAL_ORDER_INDIRECT,
       .op = event->place.access.op,
       .is_write = !reads,
-      .read = is_uniform ? GPUVAL_ORDER_UNIFORM_READ : GPUVAL_ORDER_STORAGE_READ,
+      .read = has_rays(device, record) ? GPUVAL_ORDER_RAY_READ
+              : is_uniform             ? GPUVAL_ORDER_UNIFORM_READ
+                                       : GPUVAL_ORDER_STORAGE_READ,
    };
    uint64_t address = record->address[0] | (uint64_t)record->address[1] << 32;
 
@@ -304,7 +321,8 @@ read_hazard(struct gpuval_device *device, struct gpuval_event *event,
 
    bool is_image = event->resource.type && !strcmp(event->resource.type, "storage_image");
 
-   if (!is_image) {
+   /* All of a structure is meant, whatever bytes of it were looked at. */
+   if (!is_image && !has_rays(device, record)) {
       event->place.access.size = record->access_size;
       if (event->resource.set >= 0) /* not through an address */
          event->place.access.offset = record->offset;

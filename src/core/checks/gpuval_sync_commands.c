@@ -240,11 +240,6 @@ mark(struct gpuval_sync_commands *sync, const struct gpuval_command_access *acce
 
 /* Instances, where memory is the host's */
 
-/* A build of a structure writes all of it: of one that is referred to, it is enough to look at
- * where it begins.
- */
-#define STRUCTURE_BEGIN GPUVAL_SHADOW_BLOCK
-
 /* Reads what instances refer to, each once; what is @known was read before. */
 static void
 read_instances(struct gpuval_sync_commands *sync, struct gpuval_instances *instances,
@@ -253,7 +248,7 @@ read_instances(struct gpuval_sync_commands *sync, struct gpuval_instances *insta
    struct gpuval_command_access access = {
       .stages = VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
       .access = VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR,
-      .size = STRUCTURE_BEGIN,
+      .size = GPUVAL_SHADOW_STRUCTURE_BEGIN,
    };
 
    for (uint32_t i = 0; i < instances->count; i++) {

@@ -90,6 +90,7 @@ access_name(const struct gpuval_sync_side *side)
    default:
       return side->is_write                            ? "SHADER_WRITE"
              : side->read == GPUVAL_ORDER_UNIFORM_READ ? "UNIFORM_READ"
+             : side->read == GPUVAL_ORDER_RAY_READ     ? "ACCELERATION_STRUCTURE_READ"
                                                        : "SHADER_READ";
    }
 }

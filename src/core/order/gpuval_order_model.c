@@ -52,14 +52,15 @@ struct reader {
    }
 #define ALL_READS(access_)                                                                         \
    {                                                                                               \
-      ANY_READ(access_), ANY_READ(access_), ANY_READ(access_), ANY_READ(access_)                   \
+      ANY_READ(access_), ANY_READ(access_), ANY_READ(access_), ANY_READ(access_),                  \
+         ANY_READ(access_)                                                                         \
    }
 #define READ_AT(stages_, access_)                                                                  \
    {                                                                                               \
       stages_, (access_) | VK_ACCESS_2_MEMORY_READ_BIT                                             \
    }
 #define AT(access) [GPUVAL_ORDER_##access - GPUVAL_ORDER_ATOMIC]
-static_assert(READS == 4, "ALL_READS() has as many");
+static_assert(READS == 5, "ALL_READS() has as many");
 
 /* Those of a class without shaders */
 static const struct reader command_readers[GPUVAL_ORDER_CLASSES][READS] = {
@@ -97,6 +98,7 @@ static const struct reader shader_readers[READS] = {
    AT(STORAGE_READ) = {.access = STORAGE_READS},
    AT(UNIFORM_READ) = ANY_READ(VK_ACCESS_2_UNIFORM_READ_BIT),
    AT(SAMPLED_READ) = ANY_READ(VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_SAMPLED_READ_BIT),
+   AT(RAY_READ) = ANY_READ(VK_ACCESS_2_ACCELERATION_STRUCTURE_READ_BIT_KHR),
 };
 
 static const struct reader *

@@ -248,7 +248,7 @@ uint32_t gpuval_order_made_available(const struct gpuval_order *order, unsigned 
 uint32_t gpuval_order_available(const struct gpuval_order *order, unsigned queue,
                                 enum gpuval_order_class class_, enum gpuval_order_access access,
                                 uint64_t address, unsigned source);
-/** and the highest of the latter at any address: for writes, and for any read. */
+/** and the highest of the latter at any address: for writes, and for any read but of rays. */
 uint32_t gpuval_order_any_available(const struct gpuval_order *order, unsigned queue,
                                     enum gpuval_order_class class_, unsigned source);
 uint32_t gpuval_order_any_visible(const struct gpuval_order *order, unsigned queue,

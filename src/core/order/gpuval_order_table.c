@@ -126,7 +126,7 @@ uint32_t
 gpuval_order_any_visible(const struct gpuval_order *order, unsigned queue,
                          enum gpuval_order_class class_, unsigned source)
 {
-   return get_highest(order, queue, class_, GPUVAL_ORDER_ATOMIC, GPUVAL_ORDER_ACCESSES - 1, source);
+   return get_highest(order, queue, class_, GPUVAL_ORDER_ATOMIC, GPUVAL_ORDER_SAMPLED_READ, source);
 }
 
 static void
@@ -218,8 +218,12 @@ gpuval_order_get_threshold(const struct gpuval_order *order, unsigned queue, uin
 
       uint32_t storage =
          get_lowest(order, queue, classes, GPUVAL_ORDER_WRITE, GPUVAL_ORDER_STORAGE_READ, source);
-      uint32_t others = get_lowest(order, queue, classes, GPUVAL_ORDER_UNIFORM_READ,
-                                   GPUVAL_ORDER_SAMPLED_READ, source);
+      /* Barriers for uniform reads are mostly not for rays, which are about builds only. */
+      bool is_build = gpuval_order_source_class(source) == GPUVAL_ORDER_STRUCTURES;
+      enum gpuval_order_access last_read =
+         is_build ? GPUVAL_ORDER_RAY_READ : GPUVAL_ORDER_SAMPLED_READ;
+      uint32_t others =
+         get_lowest(order, queue, classes, GPUVAL_ORDER_UNIFORM_READ, last_read, source);
       if (storage < last)
          threshold.storage = MIN2(threshold.storage, storage);
       if (others < last)

@@ -37,9 +37,10 @@ gpuval_shader_write_info(struct blob *blob, const struct gpuval_shader_info *inf
 
    blob_write_uint32(blob, util_dynarray_num_elements(&table->sites, struct gpuval_site));
    util_dynarray_foreach (&table->sites, struct gpuval_site, site) {
-      write_words(blob, site->kind, site->op, site->spirv_offset, site->set, site->binding,
-                  site->num_kinds, site->length,
-                  site->array | site->same_value << 8 | site->by_filter << 9);
+      write_words(
+         blob, site->kind, site->op, site->spirv_offset, site->set, site->binding, site->num_kinds,
+         site->length,
+         site->array | site->same_value << 8 | site->by_filter << 9 | site->has_rays << 10);
       blob_write_string(blob, gpuval_site_name(table->names.data, site) ?: "");
    }
 
@@ -249,6 +250,7 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
          .array = words[7],
          .same_value = words[7] >> 8 & 1,
          .by_filter = words[7] >> 9 & 1,
+         .has_rays = words[7] >> 10 & 1,
          .name = name && *name ? gpuval_nir_add_name(table, name) : 0,
       };
       if (!is_valid_site(table, &site))
