@@ -91,6 +91,7 @@ struct gpuval_radv_commands {
    unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
    struct gpuval_radv_uses *uses;   /* gpuval_radv_uses.c */
+   struct gpuval_radv_walk *walk;   /* gpuval_radv_walk.c */
    struct gpuval_radv_pass *target; /* gpuval_radv_written_images.c */
    struct list_head readbacks;      /* gpuval_radv_readback.c */
    struct gpuval_radv_indices *indices;
@@ -328,6 +329,15 @@ gpuval_radv_uses(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
    if (mem_ctx)
       *mem_ctx = commands;
    return &commands->uses;
+}
+
+struct gpuval_radv_walk **
+gpuval_radv_walk(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+{
+   struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
+
+   *mem_ctx = commands;
+   return &commands->walk;
 }
 
 struct gpuval_radv_pass **

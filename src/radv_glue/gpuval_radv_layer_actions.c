@@ -6,6 +6,7 @@
  */
 
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/gpuval_radv_entrypoints.h"
 #include "radv_cmd_buffer.h"
@@ -259,12 +260,14 @@ gpuval_radv_CmdBuildAccelerationStructuresKHR(
    const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
 
-   for (uint32_t i = 0; i < count; i++)
-      gpuval_radv_written_address(gpuval, infos[i].scratchData.deviceAddress);
-   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "build_acceleration_structures_khr", gpuval_radv_visit_builds,
-                          count, infos, ranges);
+   GPUVAL_RADV_VISIT(
+      cmd_buffer, "build_acceleration_structures_khr",
+      .type = VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR,
+      .u.build_acceleration_structures_khr = {
+         .info_count = count,
+         .infos = (VkAccelerationStructureBuildGeometryInfoKHR *)infos,
+         .pp_build_range_infos = (const VkAccelerationStructureBuildRangeInfoKHR **)ranges});
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "build_acceleration_structures_khr", false, false);
    VkAccelerationStructureBuildGeometryInfoKHR *safe =
@@ -280,8 +283,9 @@ gpuval_radv_CmdCopyAccelerationStructureKHR(VkCommandBuffer handle,
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_acceleration_structure_khr",
-                          gpuval_visit_copy_structure, info);
+   GPUVAL_RADV_VISIT(
+      cmd_buffer, "copy_acceleration_structure_khr", .type = VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR,
+      .u.copy_acceleration_structure_khr = {.info = (VkCopyAccelerationStructureInfoKHR *)info});
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_khr", false, false);
 
@@ -295,11 +299,11 @@ gpuval_radv_CmdCopyAccelerationStructureToMemoryKHR(
    VkCommandBuffer handle, const VkCopyAccelerationStructureToMemoryInfoKHR *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct gpuval_radv *gpuval = radv_cmd_buffer_device(cmd_buffer)->gpuval;
 
-   gpuval_radv_written_address(gpuval, info->dst.deviceAddress);
-   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_acceleration_structure_to_memory_khr",
-                          gpuval_visit_copy_structure_to_memory, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "copy_acceleration_structure_to_memory_khr",
+                     .type = VK_CMD_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_KHR,
+                     .u.copy_acceleration_structure_to_memory_khr = {
+                        .info = (VkCopyAccelerationStructureToMemoryInfoKHR *)info});
    bool is_ours = gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_to_memory_khr",
                                            false, false);
    next(cmd_buffer)->CmdCopyAccelerationStructureToMemoryKHR(handle, info);
@@ -312,8 +316,10 @@ gpuval_radv_CmdCopyMemoryToAccelerationStructureKHR(
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
-                          gpuval_visit_copy_memory_to_structure, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
+                     .type = VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR,
+                     .u.copy_memory_to_acceleration_structure_khr = {
+                        .info = (VkCopyMemoryToAccelerationStructureInfoKHR *)info});
    bool is_ours = gpuval_radv_begin_action(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
                                            false, false);
 
@@ -332,7 +338,10 @@ gpuval_radv_CmdPreprocessGeneratedCommandsEXT(VkCommandBuffer handle,
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct gpuval_radv_generated generated;
 
-   gpuval_radv_written_generated(radv_cmd_buffer_device(cmd_buffer)->gpuval, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "preprocess_generated_commands_ext",
+                     .type = VK_CMD_PREPROCESS_GENERATED_COMMANDS_EXT,
+                     .u.preprocess_generated_commands_ext = {
+                        .generated_commands_info = (VkGeneratedCommandsInfoEXT *)info});
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "preprocess_generated_commands_ext", false, false);
    gpuval_radv_begin_generated(&generated, handle, info, false);
@@ -348,7 +357,11 @@ gpuval_radv_CmdExecuteGeneratedCommandsEXT(VkCommandBuffer handle, VkBool32 is_p
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    struct gpuval_radv_generated generated;
 
-   gpuval_radv_written_generated(radv_cmd_buffer_device(cmd_buffer)->gpuval, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "execute_generated_commands_ext",
+                     .type = VK_CMD_EXECUTE_GENERATED_COMMANDS_EXT,
+                     .u.execute_generated_commands_ext = {
+                        .is_preprocessed = is_preprocessed,
+                        .generated_commands_info = (VkGeneratedCommandsInfoEXT *)info});
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "execute_generated_commands_ext", false, true);
    gpuval_radv_change_pipelines(cmd_buffer, info->indirectExecutionSet != VK_NULL_HANDLE);

@@ -55,6 +55,7 @@ struct gpuval_radv {
    uint64_t null_structure;              /* or 0 */
    struct gpuval_radv_images *images;    /* gpuval_radv_written_images.c's, or NULL */
    uint64_t unpoisoned;                  /* bytes that could not be filled */
+   bool visits_commands;                 /* some check observes them, gpuval_radv_walk.h */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
    simple_mtx_t mutex;
@@ -177,6 +178,8 @@ bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 /** gpuval_radv_uses.c's, the same */
 struct gpuval_radv_uses **gpuval_radv_uses(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+/** gpuval_radv_walk.c's, the same */
+struct gpuval_radv_walk **gpuval_radv_walk(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 /** gpuval_radv_written_images.c's, the same */
 struct gpuval_radv_pass **gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 
@@ -350,14 +353,6 @@ struct gpuval_radv_bytes_part {
 
 /** Are bytes of buffers that commands access the business of sync there, and not of race? */
 bool gpuval_radv_looks_at_bytes(const struct radv_cmd_buffer *cmd_buffer);
-/**
- * Command @op, which is no action, is about to be recorded: NULL, or what
- * gpuval_radv_add_bytes() needs to be told what it accesses.
- */
-struct gpuval_radv_bytes *gpuval_radv_begin_bytes(struct radv_cmd_buffer *cmd_buffer,
-                                                  const char *op);
-/** A gpuval_access_function. @bytes: what gpuval_radv_begin_bytes() has returned. */
-void gpuval_radv_add_bytes(void *bytes, const struct gpuval_command_access *access);
 /** What a draw fetches that has that id. */
 void gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
                            const struct gpuval_vertex_input *input, const struct gpuval_draw *draw);

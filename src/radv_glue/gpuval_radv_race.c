@@ -2,6 +2,7 @@
 
 #include "gpuval_radv_race.h"
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
@@ -14,7 +15,7 @@
 #include "gpuval/src/base/gpuval_command.h"
 #include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
-#include "gpuval/src/core/memory/gpuval_transfers.h"
+#include "gpuval/src/core/race/gpuval_race_commands.h"
 #include "gpuval/src/core/race/gpuval_race_queue.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "util/ralloc.h"
@@ -39,7 +40,7 @@ struct gpuval_radv_race {
 };
 
 enum note_type {
-   NOTE_USE,
+   NOTE_STEP,
    NOTE_BEGIN_PASS,
    NOTE_DRAW,
    NOTE_END_PASS,
@@ -64,10 +65,10 @@ struct gpuval_radv_race_note {
    uint32_t attachments;                   /* DRAW: bits, */
    uint32_t last_id;                       /* and the last of several draws */
    bool is_for_resources;                  /* gpuval_race_is_for_resources() */
-   bool leaves_buffers;                    /* sync looks at them */
    const struct gpuval_dependency *events; /* NULL: a pipeline barrier */
    struct util_dynarray parts;             /* struct gpuval_race_part */
-   struct util_dynarray uses;              /* of shaders: struct shader_use */
+   const struct gpuval_race_step *step;
+   struct util_dynarray uses; /* of shaders: struct shader_use */
    uint32_t *marks;           /* where the GPU writes: the first that is of interest, */
    unsigned first, num_marks; /* its number, and how many */
 };
@@ -119,36 +120,29 @@ create_note(struct radv_cmd_buffer *cmd_buffer, enum note_type type)
    return note;
 }
 
-struct gpuval_radv_race_note *
-gpuval_radv_race_begin_transfer(struct radv_cmd_buffer *cmd_buffer)
+/* What was visited */
+
+static void
+note_step(void *data, const struct gpuval_race_step *step)
 {
-   if (!get_gpuval(cmd_buffer)->race)
-      return NULL;
-
-   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_USE);
-   note->leaves_buffers = gpuval_radv_looks_at_bytes(cmd_buffer);
-   return note;
-}
-
-void
-gpuval_radv_race_add_transfer(void *note, const struct gpuval_transfer *transfer)
-{
-   struct gpuval_radv_race_note *race_note = note;
-
-   if (race_note && (transfer->image || !race_note->leaves_buffers))
-      gpuval_race_add_transfer(&race_note->parts, transfer);
-}
-
-void
-gpuval_radv_race_end_transfer(struct radv_cmd_buffer *cmd_buffer,
-                              struct gpuval_radv_race_note *note, const char *op)
-{
-   if (!note)
+   const struct gpuval_radv_walk *walk = data;
+   if (step->type == GPUVAL_RACE_OTHER)
       return;
-   if (note->parts.size && gpuval_radv_identify_command(cmd_buffer, op, &note->command_id))
-      gpuval_radv_note_race(cmd_buffer, note);
-   else
-      ralloc_free(note);
+
+   struct gpuval_radv_race_note *note = create_note(walk->cmd_buffer, NOTE_STEP);
+   note->step = gpuval_race_step_copy(note, step);
+   gpuval_radv_note_race(walk->cmd_buffer, note);
+}
+
+void
+gpuval_radv_observe_race(struct gpuval_radv_walk *walk)
+{
+   const struct gpuval_race_sink sink = {gpuval_radv_visited_id, note_step, walk};
+
+   if (get_gpuval(walk->cmd_buffer)->race)
+      gpuval_commands_add_observer(
+         walk->commands, &gpuval_race_observer,
+         gpuval_race_commands_create(walk, !gpuval_radv_looks_at_bytes(walk->cmd_buffer), &sink));
 }
 
 void
@@ -406,8 +400,8 @@ gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
       return;
    }
    switch (note->type) {
-   case NOTE_USE:
-      gpuval_race_queue_use(queue, note->command_id, &note->parts);
+   case NOTE_STEP:
+      gpuval_race_queue_execute(queue, note->step);
       break;
    case NOTE_BEGIN_PASS:
       gpuval_race_queue_begin_pass(queue, note->command_id, note->flags, &note->parts);

@@ -7,6 +7,7 @@
  */
 
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cs.h"
@@ -15,8 +16,8 @@
 
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/core/memory/gpuval_image_marks.h"
+#include "gpuval/src/core/memory/gpuval_init_commands.h"
 #include "gpuval/src/core/memory/gpuval_marks.h"
-#include "gpuval/src/core/memory/gpuval_transfers.h"
 #include "util/ralloc.h"
 #include "util/set.h"
 #include "vk_image.h"
@@ -403,14 +404,47 @@ gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer)
 
 /* Other commands */
 
-void
-gpuval_radv_images_transfer(void *data, const struct gpuval_transfer *transfer)
+static struct gpuval_radv *
+gpuval_of(const struct gpuval_radv_walk *walk)
 {
-   struct radv_cmd_buffer *cmd_buffer = data;
+   return radv_cmd_buffer_device(walk->cmd_buffer)->gpuval;
+}
 
-   if (radv_cmd_buffer_device(cmd_buffer)->gpuval->images && gpuval_access_is_write(transfer) &&
-       transfer->image)
-      mark(cmd_buffer, transfer->image, &transfer->range, true);
+static void
+write_buffer(void *walk, const struct vk_buffer *buffer, uint64_t offset, uint64_t size)
+{
+   gpuval_radv_written_buffer(gpuval_of(walk), vk_buffer_to_handle((struct vk_buffer *)buffer),
+                              offset, size);
+}
+
+static void
+write_address(void *walk, VkDeviceAddress address, uint64_t size)
+{
+   gpuval_radv_written_address(gpuval_of(walk), address, size);
+}
+
+static void
+write_image(void *data, const struct vk_image *image, const VkImageSubresourceRange *range)
+{
+   const struct gpuval_radv_walk *walk = data;
+
+   if (gpuval_of(walk)->images)
+      mark(walk->cmd_buffer, image, range, true);
+}
+
+void
+gpuval_radv_observe_init(struct gpuval_radv_walk *walk)
+{
+   static const struct gpuval_init_memory memory = {
+      .write_buffer = write_buffer,
+      .write_address = write_address,
+      .write_image = write_image,
+      .takes_gaps = true,
+   };
+
+   if (gpuval_device_has_marks(gpuval_of(walk)->device))
+      gpuval_commands_add_observer(walk->commands, &gpuval_init_observer,
+                                   gpuval_init_commands_create(walk, &memory, walk));
 }
 
 /* Legacy waits have their transitions in a barrier of the runtime's. */

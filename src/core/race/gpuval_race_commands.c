@@ -117,8 +117,7 @@ end(void *data, const struct vk_cmd_queue_entry *command)
    } else if (race->step.type == GPUVAL_RACE_OTHER && race->step.parts.size) {
       race->step.type = GPUVAL_RACE_USE;
    }
-   tell(race,
-        race->step.type == GPUVAL_RACE_OTHER ? 0 : race->sink.command_id(race->sink.data));
+   tell(race, race->step.type == GPUVAL_RACE_OTHER ? 0 : race->sink.command_id(race->sink.data));
 }
 
 const struct gpuval_command_observer gpuval_race_observer = {
