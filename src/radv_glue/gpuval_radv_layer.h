@@ -104,11 +104,6 @@ void gpuval_radv_end_wait_events(struct radv_cmd_buffer *cmd_buffer);
 
 void gpuval_radv_race_remove_memory(struct gpuval_radv *gpuval,
                                     const struct radv_device_memory *memory);
-void gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer,
-                                      const VkRenderingInfo *info);
-void gpuval_radv_race_end_rendering(struct radv_cmd_buffer *cmd_buffer);
-void gpuval_radv_race_clear_attachments(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                        const VkClearAttachment *attachments);
 
 /* gpuval_radv_written.c: init, memory that buffers lie in */
 
@@ -147,10 +142,6 @@ void gpuval_radv_images_add_view(struct gpuval_radv *gpuval, const VkImageViewCr
                                  const struct vk_image_view *view);
 void gpuval_radv_images_get_descriptor(struct gpuval_radv *gpuval,
                                        const VkDescriptorGetInfoEXT *info);
-void gpuval_radv_images_begin_rendering(struct radv_cmd_buffer *cmd_buffer,
-                                        const VkRenderingInfo *info);
-/** After RADV's. */
-void gpuval_radv_images_end_rendering(struct radv_cmd_buffer *cmd_buffer);
 /** After RADV's. */
 void gpuval_radv_images_transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
                                    const VkDependencyInfo *infos);

@@ -20,6 +20,21 @@ next(const struct radv_cmd_buffer *cmd_buffer)
    return &radv_cmd_buffer_device(cmd_buffer)->gpuval->hooks.next;
 }
 
+/* An action that has a number: within a rendering it draws. Returns what gpuval_radv_end_action()
+ * is to be told.
+ */
+static bool
+begin(struct radv_cmd_buffer *cmd_buffer, const char *op, bool has_draws)
+{
+   bool is_ours = gpuval_radv_begin_action(cmd_buffer, op, has_draws, true);
+
+   if (is_ours) {
+      gpuval_radv_visit_draw(cmd_buffer);
+      gpuval_radv_race_draw(cmd_buffer, op);
+   }
+   return is_ours;
+}
+
 /* Direct draws */
 
 VKAPI_ATTR void VKAPI_CALL
@@ -27,7 +42,7 @@ gpuval_radv_CmdDraw(VkCommandBuffer handle, uint32_t count, uint32_t instances, 
                     uint32_t first_instance)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "draw", false, true);
+   bool is_ours = begin(cmd_buffer, "draw", false);
    const struct gpuval_draw draw = {
       .first = first,
       .count = count,
@@ -45,7 +60,7 @@ gpuval_radv_CmdDrawIndexed(VkCommandBuffer handle, uint32_t count, uint32_t inst
                            uint32_t first, int32_t vertex_offset, uint32_t first_instance)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "draw_indexed", false, true);
+   bool is_ours = begin(cmd_buffer, "draw_indexed", false);
    const struct gpuval_draw draw = {
       .indexed = true,
       .first = first,
@@ -65,7 +80,7 @@ gpuval_radv_CmdDrawMultiEXT(VkCommandBuffer handle, uint32_t count, const VkMult
                             uint32_t instances, uint32_t first_instance, uint32_t stride)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "draw_multi_ext", count > 1, true);
+   bool is_ours = begin(cmd_buffer, "draw_multi_ext", count > 1);
 
    next(cmd_buffer)->CmdDrawMultiEXT(handle, count, infos, instances, first_instance, stride);
    gpuval_radv_check_multi_draw(handle, count, infos, instances, first_instance, stride);
@@ -79,7 +94,7 @@ gpuval_radv_CmdDrawMultiIndexedEXT(VkCommandBuffer handle, uint32_t count,
                                    const int32_t *vertex_offset)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "draw_multi_indexed_ext", count > 1, true);
+   bool is_ours = begin(cmd_buffer, "draw_multi_indexed_ext", count > 1);
 
    next(cmd_buffer)
       ->CmdDrawMultiIndexedEXT(handle, count, infos, instances, first_instance, stride,
@@ -93,7 +108,7 @@ VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdDrawMeshTasksEXT(VkCommandBuffer handle, uint32_t x, uint32_t y, uint32_t z)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "draw_mesh_tasks_ext", false, true);
+   bool is_ours = begin(cmd_buffer, "draw_mesh_tasks_ext", false);
 
    next(cmd_buffer)->CmdDrawMeshTasksEXT(handle, x, y, z);
    gpuval_radv_end_action(cmd_buffer, is_ours);
@@ -107,7 +122,7 @@ gpuval_radv_CmdDrawMeshTasksEXT(VkCommandBuffer handle, uint32_t x, uint32_t y, 
                                                      uint32_t stride)                              \
    {                                                                                               \
       VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
-      bool is_ours = gpuval_radv_begin_action(cmd_buffer, op, count > 1, true);                    \
+      bool is_ours = begin(cmd_buffer, op, count > 1);                                             \
       struct gpuval_radv_indirect draws;                                                           \
                                                                                                    \
       gpuval_radv_begin_indirect(&draws, handle, type, buffer, offset, count, stride);             \
@@ -126,7 +141,7 @@ DEFINE_DRAW(CmdDrawMeshTasksIndirectEXT, "draw_mesh_tasks_indirect_ext",
       VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)                              \
    {                                                                                               \
       VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
-      bool is_ours = gpuval_radv_begin_action(cmd_buffer, op, max_count > 1, true);                \
+      bool is_ours = begin(cmd_buffer, op, max_count > 1);                                         \
       struct gpuval_radv_indirect draws;                                                           \
                                                                                                    \
       gpuval_radv_begin_indirect_count(&draws, handle, type, buffer, offset, count_buffer,         \
@@ -151,7 +166,7 @@ gpuval_radv_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instanc
                                         uint32_t stride)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "draw_indirect_byte_count_ext", false, true);
+   bool is_ours = begin(cmd_buffer, "draw_indirect_byte_count_ext", false);
    struct gpuval_radv_indirect draw;
 
    gpuval_radv_begin_byte_count(&draw, handle, instances, first_instance, buffer, offset,
@@ -170,7 +185,7 @@ VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdDispatch(VkCommandBuffer handle, uint32_t x, uint32_t y, uint32_t z)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "dispatch", false, true);
+   bool is_ours = begin(cmd_buffer, "dispatch", false);
 
    next(cmd_buffer)->CmdDispatch(handle, x, y, z);
    gpuval_radv_end_action(cmd_buffer, is_ours);
@@ -181,7 +196,7 @@ gpuval_radv_CmdDispatchBase(VkCommandBuffer handle, uint32_t base_x, uint32_t ba
                             uint32_t base_z, uint32_t x, uint32_t y, uint32_t z)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "dispatch_base", false, true);
+   bool is_ours = begin(cmd_buffer, "dispatch_base", false);
 
    next(cmd_buffer)->CmdDispatchBase(handle, base_x, base_y, base_z, x, y, z);
    gpuval_radv_end_action(cmd_buffer, is_ours);
@@ -191,7 +206,7 @@ VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "dispatch_indirect", false, true);
+   bool is_ours = begin(cmd_buffer, "dispatch_indirect", false);
    struct gpuval_radv_indirect dispatch;
 
    gpuval_radv_begin_indirect(&dispatch, handle, GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0);
@@ -211,7 +226,7 @@ gpuval_radv_CmdTraceRaysKHR(VkCommandBuffer handle, const VkStridedDeviceAddress
                             uint32_t height, uint32_t depth)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "trace_rays_khr", false, true);
+   bool is_ours = begin(cmd_buffer, "trace_rays_khr", false);
 
    next(cmd_buffer)->CmdTraceRaysKHR(handle, raygen, miss, hit, callable, width, height, depth);
    gpuval_radv_end_action(cmd_buffer, is_ours);
@@ -226,7 +241,7 @@ gpuval_radv_CmdTraceRaysIndirectKHR(VkCommandBuffer handle,
                                     VkDeviceAddress address)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "trace_rays_indirect_khr", false, true);
+   bool is_ours = begin(cmd_buffer, "trace_rays_indirect_khr", false);
    struct gpuval_radv_indirect trace;
 
    gpuval_radv_begin_indirect_trace(&trace, handle, GPUVAL_ARGUMENTS_TRACE_RAYS, address);
@@ -240,7 +255,7 @@ VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress address)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "trace_rays_indirect2_khr", false, true);
+   bool is_ours = begin(cmd_buffer, "trace_rays_indirect2_khr", false);
    struct gpuval_radv_indirect trace;
 
    gpuval_radv_begin_indirect_trace(&trace, handle, GPUVAL_ARGUMENTS_TRACE_RAYS2, address);
@@ -362,8 +377,7 @@ gpuval_radv_CmdExecuteGeneratedCommandsEXT(VkCommandBuffer handle, VkBool32 is_p
                      .u.execute_generated_commands_ext = {
                         .is_preprocessed = is_preprocessed,
                         .generated_commands_info = (VkGeneratedCommandsInfoEXT *)info});
-   bool is_ours =
-      gpuval_radv_begin_action(cmd_buffer, "execute_generated_commands_ext", false, true);
+   bool is_ours = begin(cmd_buffer, "execute_generated_commands_ext", false);
    gpuval_radv_change_pipelines(cmd_buffer, info->indirectExecutionSet != VK_NULL_HANDLE);
    gpuval_radv_begin_generated(&generated, handle, info, is_preprocessed);
    if (!generated.is_skipped)

@@ -13,6 +13,7 @@
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "gpuval/src/core/gpuval_queue_labels.h"
 #include "gpuval/src/core/order/gpuval_dependency.h"
 
@@ -328,9 +329,10 @@ gpuval_radv_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *inf
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_images_begin_rendering(cmd_buffer, info);
-   gpuval_radv_race_begin_rendering(cmd_buffer, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "begin_rendering", .type = VK_CMD_BEGIN_RENDERING,
+                     .u.begin_rendering = {(VkRenderingInfo *)info});
    next(handle)->CmdBeginRendering(handle, info);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -338,11 +340,11 @@ gpuval_radv_CmdEndRendering(VkCommandBuffer handle)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_race_end_rendering(cmd_buffer);
+   GPUVAL_RADV_VISIT(cmd_buffer, "end_rendering", .type = GPUVAL_CMD_END_RENDERING);
    next(handle)->CmdEndRendering(handle);
    gpuval_radv_flush_indices(cmd_buffer);
    gpuval_radv_flush_bytes(cmd_buffer);
-   gpuval_radv_images_end_rendering(cmd_buffer);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -352,11 +354,13 @@ gpuval_radv_CmdClearAttachments(VkCommandBuffer handle, uint32_t count,
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_draw(cmd_buffer);
-   gpuval_radv_race_clear_attachments(cmd_buffer, count, attachments);
-   gpuval_radv_begin_crumb(cmd_buffer, "clear_attachments");
-   next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects);
-   gpuval_radv_end_crumb(cmd_buffer);
+   RECORD(handle, "clear_attachments",
+          next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects),
+          .type = VK_CMD_CLEAR_ATTACHMENTS,
+          .u.clear_attachments = {.attachment_count = count,
+                                  .attachments = (VkClearAttachment *)attachments,
+                                  .rect_count = rect_count,
+                                  .rects = (VkClearRect *)rects});
 }
 
 /* Secondary command buffers may draw. */
@@ -367,7 +371,7 @@ gpuval_radv_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count,
    VK_FROM_HANDLE(radv_cmd_buffer, primary, handle);
    struct gpuval_radv *gpuval = gpuval_of(handle);
 
-   gpuval_radv_note_draw(primary);
+   gpuval_radv_visit_draw(primary);
    for (uint32_t i = 0; i < count; i++) {
       VK_FROM_HANDLE(radv_cmd_buffer, secondary, secondaries[i]);
       gpuval_radv_add_secondary(gpuval, primary, secondary);

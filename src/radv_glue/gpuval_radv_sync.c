@@ -51,7 +51,8 @@ struct note {
    VkEvent event;
    VkPipelineStageFlags2 stages; /* of the event */
    struct radv_cmd_buffer *secondary;
-   const struct gpuval_radv_race_note *race; /* RACE, WORK; or NULL */
+   const struct gpuval_radv_race_note *race; /* WORK; or NULL */
+   const struct gpuval_race_step *step;      /* RACE */
    struct gpuval_radv_bytes_part *bytes;     /* BYTES */
 };
 
@@ -100,9 +101,9 @@ gpuval_radv_note_table(struct radv_cmd_buffer *cmd_buffer, uint64_t table)
 }
 
 void
-gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_radv_race_note *race)
+gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_race_step *step)
 {
-   const struct note note = {.type = NOTE_RACE, .race = race};
+   const struct note note = {.type = NOTE_RACE, .step = step};
    util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
@@ -354,7 +355,7 @@ execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_
          execute(gpuval, queue, note->secondary);
          break;
       case NOTE_RACE:
-         gpuval_radv_race_execute(gpuval, queue, cmd_buffer, note->race, again);
+         gpuval_radv_race_step(gpuval, queue, note->step);
          break;
       }
    }

@@ -6,6 +6,7 @@
 #include "radv_device.h"
 #include "radv_query.h"
 
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "gpuval/src/core/structures/gpuval_structures.h"
 #include "util/ralloc.h"
 
@@ -52,7 +53,32 @@ gpuval_radv_visit_command(struct radv_cmd_buffer *cmd_buffer, const char *op,
    struct gpuval_radv_walk *walk = get_walk(cmd_buffer);
    walk->op = op;
    walk->has_id = false;
+   walk->awaits_draw |= command->type == VK_CMD_BEGIN_RENDERING;
+   walk->awaits_draw &= command->type != GPUVAL_CMD_END_RENDERING;
    gpuval_commands_visit(walk->commands, command);
+}
+
+void
+gpuval_radv_visit_draw(struct radv_cmd_buffer *cmd_buffer)
+{
+   static const struct vk_cmd_queue_entry draw = {.type = VK_CMD_DRAW};
+   void *mem_ctx;
+   struct gpuval_radv_walk *walk = *gpuval_radv_walk(cmd_buffer, &mem_ctx);
+
+   if (!walk || !walk->awaits_draw)
+      return;
+   walk->awaits_draw = false;
+   gpuval_commands_visit(walk->commands, &draw);
+}
+
+void
+gpuval_radv_end_command(struct radv_cmd_buffer *cmd_buffer)
+{
+   void *mem_ctx;
+   struct gpuval_radv_walk *walk = *gpuval_radv_walk(cmd_buffer, &mem_ctx);
+
+   if (walk && walk->init)
+      gpuval_radv_discard_images(walk->init);
 }
 
 uint32_t

@@ -20,6 +20,9 @@ struct gpuval_radv_walk {
    const char *op; /* in snake case, a constant */
    bool has_id;
    uint32_t command_id;
+
+   bool awaits_draw;              /* a rendering has begun, and nothing has drawn */
+   struct gpuval_radv_init *init; /* gpuval_radv_written_images.c's, or NULL */
 };
 
 /** Sets gpuval_radv::visits_commands. When all checks are there. */
@@ -41,12 +44,19 @@ void gpuval_radv_visit_command(struct radv_cmd_buffer *cmd_buffer, const char *o
       }                                                                                            \
    } while (0)
 
+/** Commands draw that have no entry, if they are within a rendering: the first one is visited. */
+void gpuval_radv_visit_draw(struct radv_cmd_buffer *cmd_buffer);
+/** RADV has recorded the command that was visited. For those that may discard images. */
+void gpuval_radv_end_command(struct radv_cmd_buffer *cmd_buffer);
+
 /** Returns the id of the command that is visited, the same for all observers. @walk: the walk */
 uint32_t gpuval_radv_visited_id(void *walk);
 
 /* Observers, in the order in which they hear of a command. Each adds itself if it has to. */
 
-void gpuval_radv_observe_init(struct gpuval_radv_walk *walk);  /* gpuval_radv_written_images.c */
+void gpuval_radv_observe_init(struct gpuval_radv_walk *walk); /* gpuval_radv_written_images.c */
+/** What the command that was visited discards. */
+void gpuval_radv_discard_images(struct gpuval_radv_init *init);
 void gpuval_radv_observe_race(struct gpuval_radv_walk *walk);  /* gpuval_radv_race.c */
 void gpuval_radv_observe_bytes(struct gpuval_radv_walk *walk); /* gpuval_radv_bytes.c */
 
