@@ -100,7 +100,6 @@ struct gpuval_radv_commands {
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
    uint64_t visit;
-   bool is_quiet;
    struct gpuval_radv_told told;
 
    struct gpuval_race_step *draws; /* gpuval_radv_race.c */
@@ -364,12 +363,6 @@ struct gpuval_radv_told *
 gpuval_radv_told(struct radv_cmd_buffer *cmd_buffer)
 {
    return &get_commands(cmd_buffer)->told;
-}
-
-bool *
-gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer)
-{
-   return &get_commands(cmd_buffer)->is_quiet;
 }
 
 struct gpuval_race_step **

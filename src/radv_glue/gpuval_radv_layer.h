@@ -87,19 +87,6 @@ void gpuval_radv_copy_structure(struct radv_cmd_buffer *cmd_buffer,
 void gpuval_radv_load_structure(struct radv_cmd_buffer *cmd_buffer,
                                 const VkCopyMemoryToAccelerationStructureInfoKHR *info);
 
-/* gpuval_radv_sync.c: sync, race */
-
-void gpuval_radv_note_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info);
-void gpuval_radv_note_set_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event,
-                                const VkDependencyInfo *info);
-void gpuval_radv_note_reset_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event);
-void gpuval_radv_note_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                  const VkEvent *events, const VkDependencyInfo *infos);
-/** vkCmdWaitEvents(): before and after Mesa's. */
-void gpuval_radv_begin_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                   const VkEvent *events, const VkDependencyInfo *infos);
-void gpuval_radv_end_wait_events(struct radv_cmd_buffer *cmd_buffer);
-
 /* gpuval_radv_race.c */
 
 void gpuval_radv_race_remove_memory(struct gpuval_radv *gpuval,
@@ -142,9 +129,6 @@ void gpuval_radv_images_add_view(struct gpuval_radv *gpuval, const VkImageViewCr
                                  const struct vk_image_view *view);
 void gpuval_radv_images_get_descriptor(struct gpuval_radv *gpuval,
                                        const VkDescriptorGetInfoEXT *info);
-/** After RADV's. */
-void gpuval_radv_images_transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                   const VkDependencyInfo *infos);
 
 /* gpuval_radv_inputs.c: indirect, vertex */
 

@@ -263,14 +263,15 @@ VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct gpuval_pass_barrier barrier;
+   struct gpuval_pass_barrier barrier = {.mem_ctx = NULL};
 
-   gpuval_radv_note_barrier(cmd_buffer,
-                            gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier));
+   GPUVAL_RADV_VISIT(cmd_buffer, "pipeline_barrier", .type = VK_CMD_PIPELINE_BARRIER2,
+                     .u.pipeline_barrier2 = {(VkDependencyInfo *)gpuval_hooks_complete_barrier(
+                        &cmd_buffer->vk, info, &barrier)});
    ralloc_free(barrier.mem_ctx);
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdPipelineBarrier2(handle, info);
-   gpuval_radv_images_transition(cmd_buffer, 1, info);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -278,7 +279,8 @@ gpuval_radv_CmdSetEvent2(VkCommandBuffer handle, VkEvent event, const VkDependen
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_set_event(cmd_buffer, event, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "set_event", .type = VK_CMD_SET_EVENT2,
+                     .u.set_event2 = {.event = event, .dependency_info = (VkDependencyInfo *)info});
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdSetEvent2(handle, event, info);
 }
@@ -288,7 +290,8 @@ gpuval_radv_CmdResetEvent2(VkCommandBuffer handle, VkEvent event, VkPipelineStag
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_reset_event(cmd_buffer, event);
+   GPUVAL_RADV_VISIT(cmd_buffer, "reset_event", .type = VK_CMD_RESET_EVENT2,
+                     .u.reset_event2 = {.event = event, .stage_mask = stages});
    next(handle)->CmdResetEvent2(handle, event, stages);
 }
 
@@ -298,10 +301,10 @@ gpuval_radv_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_wait_events(cmd_buffer, count, events, infos);
+   gpuval_radv_visit_wait(cmd_buffer, count, events, infos);
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdWaitEvents2(handle, count, events, infos);
-   gpuval_radv_images_transition(cmd_buffer, count, infos);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -315,10 +318,12 @@ gpuval_radv_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const Vk
    VkDependencyInfo *infos = gpuval_upgrade_wait_events(event_count, src, dst, memory_count, memory,
                                                         buffer_count, buffers, image_count, images);
 
-   gpuval_radv_begin_wait_events(cmd_buffer, event_count, events, infos);
+   gpuval_radv_visit_wait(cmd_buffer, event_count, events, infos);
+   gpuval_radv_divide_command(cmd_buffer, true);
    next(handle)->CmdWaitEvents(handle, event_count, events, src, dst, memory_count, memory,
                                buffer_count, buffers, image_count, images);
-   gpuval_radv_end_wait_events(cmd_buffer);
+   gpuval_radv_divide_command(cmd_buffer, false);
+   gpuval_radv_end_command(cmd_buffer);
    ralloc_free(infos);
 }
 

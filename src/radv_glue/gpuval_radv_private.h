@@ -168,8 +168,6 @@ const struct radv_cmd_buffer *gpuval_radv_owner(const struct radv_cmd_buffer *cm
 struct gpuval_race_step **gpuval_radv_race_draws(struct radv_cmd_buffer *cmd_buffer);
 /** What its commands have been told of init; with sync_mutex from when it is submitted on. */
 struct gpuval_radv_told *gpuval_radv_told(struct radv_cmd_buffer *cmd_buffer);
-/** Mesa calls hooks for something that has been noted. */
-bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
 /** gpuval_radv_sets.c's; *mem_ctx, which may be NULL, is what lives as long. */
 struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
@@ -494,6 +492,10 @@ void gpuval_radv_finish_sync(struct gpuval_radv *gpuval);
 bool gpuval_radv_needs_order(void);
 /** Has what command buffers do to be noted? */
 bool gpuval_radv_needs_notes(const struct gpuval_radv *gpuval);
+/** Lives as long as what the command buffer has recorded. @events: NULL: of a pipeline barrier */
+struct gpuval_dependency *gpuval_radv_create_dependency(struct radv_cmd_buffer *cmd_buffer,
+                                                        uint32_t count, const VkEvent *events,
+                                                        const VkDependencyInfo *infos);
 void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
                            const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
                            struct gpuval_command_data *data, uint32_t command_id,

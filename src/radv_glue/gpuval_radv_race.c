@@ -155,49 +155,6 @@ gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer, const char *op)
    (*draws)->last_id = command_id;
 }
 
-static void
-note_dependency(struct radv_cmd_buffer *cmd_buffer, struct gpuval_race_step *step, const char *op)
-{
-   if (!gpuval_race_has_transitions(&step->parts) ||
-       gpuval_radv_identify_command(cmd_buffer, op, &step->command_id))
-      gpuval_radv_note_race(cmd_buffer, step);
-}
-
-static struct gpuval_race_step *
-create_step(struct radv_cmd_buffer *cmd_buffer, enum gpuval_race_step_type type)
-{
-   struct gpuval_race_step *step =
-      rzalloc(gpuval_radv_notes(cmd_buffer)->mem_ctx, struct gpuval_race_step);
-
-   step->type = type;
-   util_dynarray_init(&step->parts, step);
-   return step;
-}
-
-void
-gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info)
-{
-   if (!get_gpuval(cmd_buffer)->race)
-      return;
-
-   struct gpuval_race_step *step = create_step(cmd_buffer, GPUVAL_RACE_BARRIER);
-   gpuval_race_add_barriers(&step->parts, info);
-   step->is_for_resources = gpuval_race_is_for_resources(info);
-   note_dependency(cmd_buffer, step, "pipeline_barrier");
-}
-
-void
-gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_dependency *events)
-{
-   if (!get_gpuval(cmd_buffer)->race)
-      return;
-
-   struct gpuval_race_step *step = create_step(cmd_buffer, GPUVAL_RACE_EVENTS);
-   step->events = events;
-   gpuval_race_add_events(&step->parts, events);
-   note_dependency(cmd_buffer, step, "wait_events");
-}
-
 /* Shaders */
 
 /* A pushed descriptor may be another one for the next command. */

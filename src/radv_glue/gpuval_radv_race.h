@@ -24,11 +24,6 @@ void gpuval_radv_finish_race(struct gpuval_radv *gpuval);
 
 /* Recording */
 
-/** Of a pipeline barrier, before the order of commands learns of it */
-void gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info);
-/** and of a wait for events. @events lives as long as what the command buffer has recorded. */
-void gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer,
-                             const struct gpuval_dependency *events);
 /** The action @op is being recorded, which may be a draw: gpuval_radv_begin_action() has named it. */
 void gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer, const char *op);
 /** What the shaders that are bound may use; NULL: nothing. */

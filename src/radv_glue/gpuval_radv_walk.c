@@ -38,6 +38,7 @@ get_walk(struct radv_cmd_buffer *cmd_buffer)
       (*walk)->commands = gpuval_commands_create(*walk, &driver);
       gpuval_radv_observe_init(*walk);
       gpuval_radv_observe_race(*walk);
+      gpuval_radv_observe_order(*walk);
       gpuval_radv_observe_bytes(*walk);
    }
    return *walk;
@@ -47,15 +48,38 @@ void
 gpuval_radv_visit_command(struct radv_cmd_buffer *cmd_buffer, const char *op,
                           const struct vk_cmd_queue_entry *command)
 {
-   if (gpuval_radv_is_in_action(cmd_buffer))
+   struct gpuval_radv_walk *walk = get_walk(cmd_buffer);
+   if (walk->is_divided || gpuval_radv_is_in_action(cmd_buffer))
       return;
 
-   struct gpuval_radv_walk *walk = get_walk(cmd_buffer);
    walk->op = op;
    walk->has_id = false;
    walk->awaits_draw |= command->type == VK_CMD_BEGIN_RENDERING;
    walk->awaits_draw &= command->type != GPUVAL_CMD_END_RENDERING;
    gpuval_commands_visit(walk->commands, command);
+}
+
+void
+gpuval_radv_visit_wait(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEvent *events,
+                       const VkDependencyInfo *infos)
+{
+   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->visits_commands ||
+       get_walk(cmd_buffer)->is_divided)
+      return;
+
+   gpuval_radv_visit_command(
+      cmd_buffer, "wait_events",
+      &(const struct vk_cmd_queue_entry){
+         .type = VK_CMD_WAIT_EVENTS2,
+         .driver_data = gpuval_radv_create_dependency(cmd_buffer, count, events, infos),
+      });
+}
+
+void
+gpuval_radv_divide_command(struct radv_cmd_buffer *cmd_buffer, bool is_divided)
+{
+   if (radv_cmd_buffer_device(cmd_buffer)->gpuval->visits_commands)
+      get_walk(cmd_buffer)->is_divided = is_divided;
 }
 
 void
@@ -77,7 +101,7 @@ gpuval_radv_end_command(struct radv_cmd_buffer *cmd_buffer)
    void *mem_ctx;
    struct gpuval_radv_walk *walk = *gpuval_radv_walk(cmd_buffer, &mem_ctx);
 
-   if (walk && walk->init)
+   if (walk && walk->init && !walk->is_divided)
       gpuval_radv_discard_images(walk->init);
 }
 

@@ -21,6 +21,7 @@ struct gpuval_radv_walk {
    bool has_id;
    uint32_t command_id;
 
+   bool is_divided;               /* what is recorded are its parts */
    bool awaits_draw;              /* a rendering has begun, and nothing has drawn */
    struct gpuval_radv_init *init; /* gpuval_radv_written_images.c's, or NULL */
 };
@@ -44,6 +45,15 @@ void gpuval_radv_visit_command(struct radv_cmd_buffer *cmd_buffer, const char *o
       }                                                                                            \
    } while (0)
 
+/** The same of vkCmdWaitEvents() or vkCmdWaitEvents2() */
+void gpuval_radv_visit_wait(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+                            const VkEvent *events, const VkDependencyInfo *infos);
+/**
+ * What is recorded until this is false are parts of the command that was visited, and are not. The
+ * runtime makes a wait without barriers and a barrier of vkCmdWaitEvents(), which orders what came
+ * after the event as well.
+ */
+void gpuval_radv_divide_command(struct radv_cmd_buffer *cmd_buffer, bool is_divided);
 /** Commands draw that have no entry, if they are within a rendering: the first one is visited. */
 void gpuval_radv_visit_draw(struct radv_cmd_buffer *cmd_buffer);
 /** RADV has recorded the command that was visited. For those that may discard images. */
@@ -58,6 +68,7 @@ void gpuval_radv_observe_init(struct gpuval_radv_walk *walk); /* gpuval_radv_wri
 /** What the command that was visited discards. */
 void gpuval_radv_discard_images(struct gpuval_radv_init *init);
 void gpuval_radv_observe_race(struct gpuval_radv_walk *walk);  /* gpuval_radv_race.c */
+void gpuval_radv_observe_order(struct gpuval_radv_walk *walk); /* gpuval_radv_sync.c */
 void gpuval_radv_observe_bytes(struct gpuval_radv_walk *walk); /* gpuval_radv_bytes.c */
 
 #endif

@@ -363,27 +363,6 @@ gpuval_radv_observe_init(struct gpuval_radv_walk *walk)
                                 gpuval_init_commands_create(walk, &memory, walk->init));
 }
 
-/* Legacy waits have their transitions in a barrier of the runtime's. */
-void
-gpuval_radv_images_transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                              const VkDependencyInfo *infos)
-{
-   struct marking marking = {.cmd_buffer = cmd_buffer};
-
-   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
-      return;
-   for (uint32_t i = 0; i < count; i++) {
-      for (uint32_t j = 0; j < infos[i].imageMemoryBarrierCount; j++) {
-         const VkImageMemoryBarrier2 *barrier = &infos[i].pImageMemoryBarriers[j];
-
-         if (barrier->image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-             barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED)
-            add(&marking, vk_image_from_handle(barrier->image), &barrier->subresourceRange);
-      }
-   }
-   end(&marking);
-}
-
 void
 gpuval_radv_init_written_images(struct gpuval_radv *gpuval)
 {
