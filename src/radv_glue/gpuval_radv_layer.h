@@ -82,10 +82,6 @@ VkAccelerationStructureBuildGeometryInfoKHR *
 gpuval_radv_build_structures(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
                              const VkAccelerationStructureBuildGeometryInfoKHR *infos,
                              const VkAccelerationStructureBuildRangeInfoKHR *const *ranges);
-void gpuval_radv_copy_structure(struct radv_cmd_buffer *cmd_buffer,
-                                const VkCopyAccelerationStructureInfoKHR *info);
-void gpuval_radv_load_structure(struct radv_cmd_buffer *cmd_buffer,
-                                const VkCopyMemoryToAccelerationStructureInfoKHR *info);
 
 /* gpuval_radv_race.c */
 

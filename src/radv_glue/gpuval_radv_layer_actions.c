@@ -303,8 +303,6 @@ gpuval_radv_CmdCopyAccelerationStructureKHR(VkCommandBuffer handle,
       .u.copy_acceleration_structure_khr = {.info = (VkCopyAccelerationStructureInfoKHR *)info});
    bool is_ours =
       gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_khr", false, false);
-
-   gpuval_radv_copy_structure(cmd_buffer, info);
    next(cmd_buffer)->CmdCopyAccelerationStructureKHR(handle, info);
    gpuval_radv_end_action(cmd_buffer, is_ours);
 }
@@ -337,8 +335,6 @@ gpuval_radv_CmdCopyMemoryToAccelerationStructureKHR(
                         .info = (VkCopyMemoryToAccelerationStructureInfoKHR *)info});
    bool is_ours = gpuval_radv_begin_action(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
                                            false, false);
-
-   gpuval_radv_load_structure(cmd_buffer, info);
    next(cmd_buffer)->CmdCopyMemoryToAccelerationStructureKHR(handle, info);
    gpuval_radv_end_action(cmd_buffer, is_ours);
 }

@@ -39,6 +39,7 @@ get_walk(struct radv_cmd_buffer *cmd_buffer)
       gpuval_radv_observe_init(*walk);
       gpuval_radv_observe_race(*walk);
       gpuval_radv_observe_order(*walk);
+      gpuval_radv_observe_structures(*walk);
       gpuval_radv_observe_bytes(*walk);
    }
    return *walk;

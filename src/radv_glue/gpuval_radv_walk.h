@@ -67,8 +67,9 @@ uint32_t gpuval_radv_visited_id(void *walk);
 void gpuval_radv_observe_init(struct gpuval_radv_walk *walk); /* gpuval_radv_written_images.c */
 /** What the command that was visited discards. */
 void gpuval_radv_discard_images(struct gpuval_radv_init *init);
-void gpuval_radv_observe_race(struct gpuval_radv_walk *walk);  /* gpuval_radv_race.c */
-void gpuval_radv_observe_order(struct gpuval_radv_walk *walk); /* gpuval_radv_sync.c */
-void gpuval_radv_observe_bytes(struct gpuval_radv_walk *walk); /* gpuval_radv_bytes.c */
+void gpuval_radv_observe_race(struct gpuval_radv_walk *walk);       /* gpuval_radv_race.c */
+void gpuval_radv_observe_order(struct gpuval_radv_walk *walk);      /* gpuval_radv_sync.c */
+void gpuval_radv_observe_structures(struct gpuval_radv_walk *walk); /* gpuval_radv_structures.c */
+void gpuval_radv_observe_bytes(struct gpuval_radv_walk *walk);      /* gpuval_radv_bytes.c */
 
 #endif
