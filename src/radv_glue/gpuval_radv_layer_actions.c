@@ -292,52 +292,29 @@ gpuval_radv_CmdBuildAccelerationStructuresKHR(
    gpuval_radv_end_action(cmd_buffer, is_ours);
 }
 
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyAccelerationStructureKHR(VkCommandBuffer handle,
-                                            const VkCopyAccelerationStructureInfoKHR *info)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   GPUVAL_RADV_VISIT(
-      cmd_buffer, "copy_acceleration_structure_khr", .type = VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR,
-      .u.copy_acceleration_structure_khr = {.info = (VkCopyAccelerationStructureInfoKHR *)info});
-   bool is_ours =
-      gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_khr", false, false);
-   next(cmd_buffer)->CmdCopyAccelerationStructureKHR(handle, info);
-   gpuval_radv_end_action(cmd_buffer, is_ours);
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyAccelerationStructureToMemoryKHR(
-   VkCommandBuffer handle, const VkCopyAccelerationStructureToMemoryInfoKHR *info)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   GPUVAL_RADV_VISIT(cmd_buffer, "copy_acceleration_structure_to_memory_khr",
-                     .type = VK_CMD_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_KHR,
-                     .u.copy_acceleration_structure_to_memory_khr = {
-                        .info = (VkCopyAccelerationStructureToMemoryInfoKHR *)info});
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "copy_acceleration_structure_to_memory_khr",
-                                           false, false);
-   next(cmd_buffer)->CmdCopyAccelerationStructureToMemoryKHR(handle, info);
-   gpuval_radv_end_action(cmd_buffer, is_ours);
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyMemoryToAccelerationStructureKHR(
-   VkCommandBuffer handle, const VkCopyMemoryToAccelerationStructureInfoKHR *info)
-{
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   GPUVAL_RADV_VISIT(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
-                     .type = VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR,
-                     .u.copy_memory_to_acceleration_structure_khr = {
-                        .info = (VkCopyMemoryToAccelerationStructureInfoKHR *)info});
-   bool is_ours = gpuval_radv_begin_action(cmd_buffer, "copy_memory_to_acceleration_structure_khr",
-                                           false, false);
-   next(cmd_buffer)->CmdCopyMemoryToAccelerationStructureKHR(handle, info);
-   gpuval_radv_end_action(cmd_buffer, is_ours);
-}
+#define DEFINE_STRUCTURE_COPY(Function, Info, Type, member, op)                                    \
+   VKAPI_ATTR void VKAPI_CALL gpuval_radv_##Function(VkCommandBuffer handle, const Info *info)     \
+   {                                                                                               \
+      VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
+                                                                                                   \
+      GPUVAL_RADV_VISIT(cmd_buffer, op, .type = Type, .u.member = {(Info *)info});                 \
+      bool is_ours = gpuval_radv_begin_action(cmd_buffer, op, false, false);                       \
+      next(cmd_buffer)->Function(handle, info);                                                    \
+      gpuval_radv_end_action(cmd_buffer, is_ours);                                                 \
+   }
+DEFINE_STRUCTURE_COPY(CmdCopyAccelerationStructureKHR, VkCopyAccelerationStructureInfoKHR,
+                      VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR, copy_acceleration_structure_khr,
+                      "copy_acceleration_structure_khr")
+DEFINE_STRUCTURE_COPY(CmdCopyAccelerationStructureToMemoryKHR,
+                      VkCopyAccelerationStructureToMemoryInfoKHR,
+                      VK_CMD_COPY_ACCELERATION_STRUCTURE_TO_MEMORY_KHR,
+                      copy_acceleration_structure_to_memory_khr,
+                      "copy_acceleration_structure_to_memory_khr")
+DEFINE_STRUCTURE_COPY(CmdCopyMemoryToAccelerationStructureKHR,
+                      VkCopyMemoryToAccelerationStructureInfoKHR,
+                      VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR,
+                      copy_memory_to_acceleration_structure_khr,
+                      "copy_memory_to_acceleration_structure_khr")
 
 /* Generated commands. With a set of pipelines or shaders, nobody knows which ones. */
 

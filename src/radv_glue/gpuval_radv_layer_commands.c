@@ -43,7 +43,7 @@ next(VkCommandBuffer handle)
       gpuval_radv_end_crumb(recorded);                                                             \
    } while (0)
 
-/* Transfers from and to images */
+/* Clears of images */
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdClearColorImage(VkCommandBuffer handle, VkImage image, VkImageLayout layout,
@@ -71,57 +71,25 @@ gpuval_radv_CmdClearDepthStencilImage(VkCommandBuffer handle, VkImage image, VkI
                                           .ranges = (VkImageSubresourceRange *)ranges});
 }
 
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyImage2(VkCommandBuffer handle, const VkCopyImageInfo2 *info)
-{
-   RECORD(handle, "copy_image", next(handle)->CmdCopyImage2(handle, info),
-          .type = VK_CMD_COPY_IMAGE2,
-          .u.copy_image2 = {.copy_image_info = (VkCopyImageInfo2 *)info});
-}
+/* Copies, blits and resolves */
 
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdBlitImage2(VkCommandBuffer handle, const VkBlitImageInfo2 *info)
-{
-   RECORD(handle, "blit_image", next(handle)->CmdBlitImage2(handle, info),
-          .type = VK_CMD_BLIT_IMAGE2,
-          .u.blit_image2 = {.blit_image_info = (VkBlitImageInfo2 *)info});
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdResolveImage2(VkCommandBuffer handle, const VkResolveImageInfo2 *info)
-{
-   RECORD(handle, "resolve_image", next(handle)->CmdResolveImage2(handle, info),
-          .type = VK_CMD_RESOLVE_IMAGE2,
-          .u.resolve_image2 = {.resolve_image_info = (VkResolveImageInfo2 *)info});
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyBufferToImage2(VkCommandBuffer handle, const VkCopyBufferToImageInfo2 *info)
-{
-   RECORD(
-      handle, "copy_buffer_to_image", next(handle)->CmdCopyBufferToImage2(handle, info),
-      .type = VK_CMD_COPY_BUFFER_TO_IMAGE2,
-      .u.copy_buffer_to_image2 = {.copy_buffer_to_image_info = (VkCopyBufferToImageInfo2 *)info});
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyImageToBuffer2(VkCommandBuffer handle, const VkCopyImageToBufferInfo2 *info)
-{
-   RECORD(
-      handle, "copy_image_to_buffer", next(handle)->CmdCopyImageToBuffer2(handle, info),
-      .type = VK_CMD_COPY_IMAGE_TO_BUFFER2,
-      .u.copy_image_to_buffer2 = {.copy_image_to_buffer_info = (VkCopyImageToBufferInfo2 *)info});
-}
+#define DEFINE_COPY(Function, Info, Type, member, op)                                              \
+   VKAPI_ATTR void VKAPI_CALL gpuval_radv_##Function(VkCommandBuffer handle, const Info *info)     \
+   {                                                                                               \
+      RECORD(handle, op, next(handle)->Function(handle, info), .type = Type,                       \
+             .u.member = {(Info *)info});                                                          \
+   }
+DEFINE_COPY(CmdCopyImage2, VkCopyImageInfo2, VK_CMD_COPY_IMAGE2, copy_image2, "copy_image")
+DEFINE_COPY(CmdBlitImage2, VkBlitImageInfo2, VK_CMD_BLIT_IMAGE2, blit_image2, "blit_image")
+DEFINE_COPY(CmdResolveImage2, VkResolveImageInfo2, VK_CMD_RESOLVE_IMAGE2, resolve_image2,
+            "resolve_image")
+DEFINE_COPY(CmdCopyBufferToImage2, VkCopyBufferToImageInfo2, VK_CMD_COPY_BUFFER_TO_IMAGE2,
+            copy_buffer_to_image2, "copy_buffer_to_image")
+DEFINE_COPY(CmdCopyImageToBuffer2, VkCopyImageToBufferInfo2, VK_CMD_COPY_IMAGE_TO_BUFFER2,
+            copy_image_to_buffer2, "copy_image_to_buffer")
+DEFINE_COPY(CmdCopyBuffer2, VkCopyBufferInfo2, VK_CMD_COPY_BUFFER2, copy_buffer2, "copy_buffer")
 
 /* Transfers to buffers */
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyBuffer2(VkCommandBuffer handle, const VkCopyBufferInfo2 *info)
-{
-   RECORD(handle, "copy_buffer", next(handle)->CmdCopyBuffer2(handle, info),
-          .type = VK_CMD_COPY_BUFFER2,
-          .u.copy_buffer2 = {.copy_buffer_info = (VkCopyBufferInfo2 *)info});
-}
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdFillBuffer(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset,
