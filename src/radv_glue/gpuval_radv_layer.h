@@ -155,21 +155,13 @@ struct gpuval_radv_indirect {
    uint64_t count_address;            /* 0: all of them */
 };
 
+/** @indirect has what RADV is to read unless something is wrong with it. */
 void gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                enum gpuval_arguments_type type, VkBuffer buffer,
-                                VkDeviceSize offset, uint32_t count, uint32_t stride);
-/** Of a draw whose count is in @count_buffer. */
-void gpuval_radv_begin_indirect_count(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                      enum gpuval_arguments_type type, VkBuffer buffer,
-                                      VkDeviceSize offset, VkBuffer count_buffer,
-                                      VkDeviceSize count_offset, uint32_t max_count,
-                                      uint32_t stride);
+                                const struct vk_cmd_queue_entry *command);
 /** Of vkCmdDrawIndirectByteCountEXT(). */
 void gpuval_radv_begin_byte_count(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
                                   uint32_t instances, uint32_t first_instance, VkBuffer buffer,
                                   VkDeviceSize offset, uint32_t counter_offset, uint32_t stride);
-void gpuval_radv_begin_indirect_trace(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                      enum gpuval_arguments_type type, VkDeviceAddress address);
 /** After RADV's. */
 void gpuval_radv_end_indirect(struct gpuval_radv_indirect *indirect);
 

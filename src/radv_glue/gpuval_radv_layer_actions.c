@@ -116,36 +116,49 @@ gpuval_radv_CmdDrawMeshTasksEXT(VkCommandBuffer handle, uint32_t x, uint32_t y, 
 
 /* Indirect draws */
 
-#define DEFINE_DRAW(Function, op, type)                                                            \
+/* Draws of all kinds have the same members. */
+#define DEFINE_DRAW(Function, op, Type)                                                            \
    VKAPI_ATTR void VKAPI_CALL gpuval_radv_##Function(VkCommandBuffer handle, VkBuffer buffer,      \
                                                      VkDeviceSize offset, uint32_t count,          \
                                                      uint32_t stride)                              \
    {                                                                                               \
       VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
       bool is_ours = begin(cmd_buffer, op, count > 1);                                             \
-      struct gpuval_radv_indirect draws;                                                           \
+      struct gpuval_radv_indirect draws = {.buffer = buffer,                                       \
+                                           .offset = offset,                                       \
+                                           .count = count,                                         \
+                                           .stride = stride};                                      \
+      const struct vk_cmd_queue_entry entry = {                                                    \
+         .type = Type,                                                                             \
+         .u.draw_indirect = {buffer, offset, count, stride}};                                      \
                                                                                                    \
-      gpuval_radv_begin_indirect(&draws, handle, type, buffer, offset, count, stride);             \
+      gpuval_radv_begin_indirect(&draws, handle, &entry);                                          \
       next(cmd_buffer)->Function(handle, draws.buffer, draws.offset, draws.count, draws.stride);   \
       gpuval_radv_end_indirect(&draws);                                                            \
       gpuval_radv_end_action(cmd_buffer, is_ours);                                                 \
    }
-DEFINE_DRAW(CmdDrawIndirect, "draw_indirect", GPUVAL_ARGUMENTS_DRAW)
-DEFINE_DRAW(CmdDrawIndexedIndirect, "draw_indexed_indirect", GPUVAL_ARGUMENTS_DRAW_INDEXED)
+DEFINE_DRAW(CmdDrawIndirect, "draw_indirect", VK_CMD_DRAW_INDIRECT)
+DEFINE_DRAW(CmdDrawIndexedIndirect, "draw_indexed_indirect", VK_CMD_DRAW_INDEXED_INDIRECT)
 DEFINE_DRAW(CmdDrawMeshTasksIndirectEXT, "draw_mesh_tasks_indirect_ext",
-            GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
+            VK_CMD_DRAW_MESH_TASKS_INDIRECT_EXT)
 
-#define DEFINE_COUNTED_DRAW(Function, op, type)                                                    \
+#define DEFINE_COUNTED_DRAW(Function, op, Type)                                                    \
    VKAPI_ATTR void VKAPI_CALL gpuval_radv_##Function(                                              \
       VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset, VkBuffer count_buffer,         \
       VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)                              \
    {                                                                                               \
       VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
       bool is_ours = begin(cmd_buffer, op, max_count > 1);                                         \
-      struct gpuval_radv_indirect draws;                                                           \
+      struct gpuval_radv_indirect draws = {.buffer = buffer,                                       \
+                                           .offset = offset,                                       \
+                                           .count = max_count,                                     \
+                                           .stride = stride};                                      \
+      const struct vk_cmd_queue_entry entry = {                                                    \
+         .type = Type,                                                                             \
+         .u.draw_indirect_count = {buffer, offset, count_buffer, count_offset, max_count,          \
+                                   stride}};                                                       \
                                                                                                    \
-      gpuval_radv_begin_indirect_count(&draws, handle, type, buffer, offset, count_buffer,         \
-                                       count_offset, max_count, stride);                           \
+      gpuval_radv_begin_indirect(&draws, handle, &entry);                                          \
       if (!draws.is_skipped)                                                                       \
          next(cmd_buffer)                                                                          \
             ->Function(handle, draws.buffer, draws.offset, count_buffer, count_offset,             \
@@ -153,11 +166,11 @@ DEFINE_DRAW(CmdDrawMeshTasksIndirectEXT, "draw_mesh_tasks_indirect_ext",
       gpuval_radv_end_indirect(&draws);                                                            \
       gpuval_radv_end_action(cmd_buffer, is_ours);                                                 \
    }
-DEFINE_COUNTED_DRAW(CmdDrawIndirectCount, "draw_indirect_count", GPUVAL_ARGUMENTS_DRAW)
+DEFINE_COUNTED_DRAW(CmdDrawIndirectCount, "draw_indirect_count", VK_CMD_DRAW_INDIRECT_COUNT)
 DEFINE_COUNTED_DRAW(CmdDrawIndexedIndirectCount, "draw_indexed_indirect_count",
-                    GPUVAL_ARGUMENTS_DRAW_INDEXED)
+                    VK_CMD_DRAW_INDEXED_INDIRECT_COUNT)
 DEFINE_COUNTED_DRAW(CmdDrawMeshTasksIndirectCountEXT, "draw_mesh_tasks_indirect_count_ext",
-                    GPUVAL_ARGUMENTS_DRAW_MESH_TASKS)
+                    VK_CMD_DRAW_MESH_TASKS_INDIRECT_COUNT_EXT)
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdDrawIndirectByteCountEXT(VkCommandBuffer handle, uint32_t instances,
@@ -207,9 +220,13 @@ gpuval_radv_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDevic
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    bool is_ours = begin(cmd_buffer, "dispatch_indirect", false);
-   struct gpuval_radv_indirect dispatch;
+   struct gpuval_radv_indirect dispatch = {.buffer = buffer, .offset = offset, .count = 1};
+   const struct vk_cmd_queue_entry entry = {
+      .type = VK_CMD_DISPATCH_INDIRECT,
+      .u.dispatch_indirect = {.buffer = buffer, .offset = offset},
+   };
 
-   gpuval_radv_begin_indirect(&dispatch, handle, GPUVAL_ARGUMENTS_DISPATCH, buffer, offset, 1, 0);
+   gpuval_radv_begin_indirect(&dispatch, handle, &entry);
    if (dispatch.count)
       next(cmd_buffer)->CmdDispatchIndirect(handle, dispatch.buffer, dispatch.offset);
    gpuval_radv_end_indirect(&dispatch);
@@ -242,9 +259,13 @@ gpuval_radv_CmdTraceRaysIndirectKHR(VkCommandBuffer handle,
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    bool is_ours = begin(cmd_buffer, "trace_rays_indirect_khr", false);
-   struct gpuval_radv_indirect trace;
+   struct gpuval_radv_indirect trace = {.address = address, .count = 1};
+   const struct vk_cmd_queue_entry entry = {
+      .type = VK_CMD_TRACE_RAYS_INDIRECT_KHR,
+      .u.trace_rays_indirect_khr = {.indirect_device_address = address},
+   };
 
-   gpuval_radv_begin_indirect_trace(&trace, handle, GPUVAL_ARGUMENTS_TRACE_RAYS, address);
+   gpuval_radv_begin_indirect(&trace, handle, &entry);
    if (trace.count)
       next(cmd_buffer)->CmdTraceRaysIndirectKHR(handle, raygen, miss, hit, callable, trace.address);
    gpuval_radv_end_indirect(&trace);
@@ -256,9 +277,13 @@ gpuval_radv_CmdTraceRaysIndirect2KHR(VkCommandBuffer handle, VkDeviceAddress add
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
    bool is_ours = begin(cmd_buffer, "trace_rays_indirect2_khr", false);
-   struct gpuval_radv_indirect trace;
+   struct gpuval_radv_indirect trace = {.address = address, .count = 1};
+   const struct vk_cmd_queue_entry entry = {
+      .type = VK_CMD_TRACE_RAYS_INDIRECT2_KHR,
+      .u.trace_rays_indirect2_khr = {.indirect_device_address = address},
+   };
 
-   gpuval_radv_begin_indirect_trace(&trace, handle, GPUVAL_ARGUMENTS_TRACE_RAYS2, address);
+   gpuval_radv_begin_indirect(&trace, handle, &entry);
    if (trace.count)
       next(cmd_buffer)->CmdTraceRaysIndirect2KHR(handle, trace.address);
    gpuval_radv_end_indirect(&trace);
