@@ -39,7 +39,15 @@ find_subresource(const struct vk_image *image, uint32_t level, uint32_t layer)
 static uint32_t
 command_id(void *data)
 {
-   return gpuval_lvp_command_id(data);
+   const struct gpuval_lvp_race *state = data;
+   return gpuval_lvp_command_id(state->gpuval);
+}
+
+static void
+execute(void *data, const struct gpuval_race_step *step)
+{
+   const struct gpuval_lvp_race *state = data;
+   gpuval_race_queue_execute(state->queue, step);
 }
 
 static const struct gpuval_race_driver race_driver = {
@@ -53,6 +61,7 @@ gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
                        struct gpuval_commands *commands)
 {
    struct gpuval_lvp_race *state = rzalloc(mem_ctx, struct gpuval_lvp_race);
+   const struct gpuval_race_sink sink = {command_id, execute, state};
 
    state->gpuval = gpuval;
    state->submits = submits;
@@ -62,8 +71,7 @@ gpuval_lvp_race_create(void *mem_ctx, struct gpuval_lvp *gpuval,
    state->host = gpuval_lvp_race_host_create(state, table, state->race, &race_driver, submits);
    gpuval_commands_add_observer(
       commands, &gpuval_race_observer,
-      gpuval_race_commands_create(state, state->queue, !gpuval_lvp_looks_at_bytes(gpuval),
-                                  command_id, gpuval));
+      gpuval_race_commands_create(state, !gpuval_lvp_looks_at_bytes(gpuval), &sink));
    return state;
 }
 

@@ -14,15 +14,24 @@
 #include "vk_common_entrypoints.h"
 
 struct gpuval_lvp_structures {
+   struct gpuval_lvp *gpuval;
    struct gpuval_device *device;
    struct gpuval_structure_commands *observer;
    void *mem_ctx; /* of the stand-in, or NULL */
 };
 
 static void
+note(void *data, const struct gpuval_structure_note *note)
+{
+   const struct gpuval_lvp_structures *structures = data;
+   gpuval_structures_execute(structures->device, note);
+}
+
+static void
 report(void *data, const struct gpuval_command_failure *failure)
 {
-   gpuval_lvp_report(data, failure);
+   const struct gpuval_lvp_structures *structures = data;
+   gpuval_lvp_report(structures->gpuval, failure);
 }
 
 struct gpuval_lvp_structures *
@@ -30,10 +39,11 @@ gpuval_lvp_structures_create(void *mem_ctx, struct gpuval_lvp *gpuval,
                              struct gpuval_commands *commands)
 {
    struct gpuval_lvp_structures *structures = rzalloc(mem_ctx, struct gpuval_lvp_structures);
+   const struct gpuval_structure_sink sink = {note, report, structures};
 
+   structures->gpuval = gpuval;
    structures->device = gpuval_lvp_device(gpuval);
-   structures->observer =
-      gpuval_structure_commands_create(structures, structures->device, report, gpuval);
+   structures->observer = gpuval_structure_commands_create(structures, structures->device, &sink);
    gpuval_commands_add_observer(commands, &gpuval_structure_observer, structures->observer);
    return structures;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/gpuval_radv_entrypoints.h"
 #include "gpuval/src/compat/gpuval_radv_driver.h"
@@ -158,6 +159,7 @@ gpuval_radv_create(struct radv_device *device)
    gpuval_device_set_submits(gpuval->device, gpuval->hooks.submits);
    gpuval_radv_init_race(gpuval);
    gpuval_radv_init_written_images(gpuval);
+   gpuval_radv_init_walk(gpuval);
    gpuval_hooks_install(&gpuval->hooks, &device->vk, &gpuval_radv_device_entrypoints);
    note_robustness(&device->vk.enabled_features);
    return gpuval;

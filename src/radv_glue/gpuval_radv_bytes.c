@@ -16,6 +16,7 @@
 #include "gpuval_radv_inputs.h"
 #include "gpuval_radv_layer.h"
 #include "gpuval_radv_meta.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/src/base/gpuval_bloom.h"
 #include "gpuval/src/compat/gpuval_dynarray.h"
@@ -29,7 +30,6 @@
 #include "gpuval/src/core/checks/gpuval_sync_events.h"
 #include "gpuval/src/core/commands/gpuval_command_fetch.h"
 #include "gpuval/src/core/memory/gpuval_cells.h"
-#include "gpuval/src/core/memory/gpuval_transfers.h"
 #include "gpuval/src/core/structures/gpuval_instances.h"
 #include "gpuval/src/core/structures/gpuval_structure_commands.h"
 #include "util/u_atomic.h"
@@ -67,8 +67,7 @@ struct gpuval_radv_bytes {
    struct util_dynarray chunks;           /* struct chunk */
 
    /* The command that is being recorded */
-   const char *op;
-   bool has_id;
+   struct gpuval_radv_walk *visited; /* which has its id; NULL: an action, with this one: */
    uint32_t command_id;
    uint64_t predicate; /* of conditional rendering; 0: it is executed, whatever is there */
    bool is_inverted;
@@ -111,6 +110,7 @@ begin_command(struct radv_cmd_buffer *cmd_buffer)
       util_dynarray_init(&(*bytes)->chunks, *bytes);
    }
    memset((*bytes)->parts, 0, sizeof((*bytes)->parts));
+   (*bytes)->visited = NULL;
    (*bytes)->predicate = 0;
    return *bytes;
 }
@@ -122,25 +122,12 @@ begin_action(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id)
    const struct radv_cmd_state *state = &cmd_buffer->state;
    struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
 
-   bytes->has_id = true;
    bytes->command_id = command_id;
    if (state->predicating) {
       bytes->predicate = state->emulated_predication_va ? state->emulated_predication_va
                                                         : state->user_predication_va;
       bytes->is_inverted = !state->predication_type;
    }
-   return bytes;
-}
-
-struct gpuval_radv_bytes *
-gpuval_radv_begin_bytes(struct radv_cmd_buffer *cmd_buffer, const char *op)
-{
-   if (!gpuval_radv_looks_at_bytes(cmd_buffer))
-      return NULL;
-
-   struct gpuval_radv_bytes *bytes = begin_command(cmd_buffer);
-   bytes->op = op;
-   bytes->has_id = false;
    return bytes;
 }
 
@@ -155,10 +142,8 @@ get_part(struct gpuval_radv_bytes *bytes, enum gpuval_order_class class_)
    void *map;
 
    if (!*part) {
-      if (!bytes->has_id &&
-          !gpuval_radv_identify_command(cmd_buffer, bytes->op, &bytes->command_id))
-         return NULL;
-      bytes->has_id = true;
+      if (bytes->visited)
+         bytes->command_id = gpuval_radv_visited_id(bytes->visited);
       if (!radv_cmd_buffer_upload_alloc_aligned(cmd_buffer, sizeof(struct gpuval_command_data), 64,
                                                 &offset, &map)) {
          warn_of_memory();
@@ -258,8 +243,8 @@ add_rows(struct gpuval_radv_bytes *bytes, const struct gpuval_sync_kind *kind,
    util_dynarray_append_typed(&get_batch(bytes)->looks, struct look, look);
 }
 
-void
-gpuval_radv_add_bytes(void *data, const struct gpuval_command_access *access)
+static void
+add_bytes(void *data, const struct gpuval_command_access *access)
 {
    static const struct chunk rows;
    struct gpuval_radv_bytes *bytes = data;
@@ -303,22 +288,71 @@ add_references(struct gpuval_radv_bytes *bytes, const struct gpuval_instances *i
       add_rows(bytes, gpuval_sync_find_kind(&access), &access, &rows);
 }
 
-void
-gpuval_radv_visit_builds(uint32_t count, const VkAccelerationStructureBuildGeometryInfoKHR *infos,
-                         const VkAccelerationStructureBuildRangeInfoKHR *const *ranges,
-                         gpuval_access_function visit, void *data)
+static void
+add_all_references(struct gpuval_radv_bytes *bytes,
+                   const struct vk_cmd_build_acceleration_structures_khr *build)
 {
-   struct gpuval_radv_bytes *bytes = data;
    struct gpuval_device *device = radv_cmd_buffer_device(bytes->cmd_buffer)->gpuval->device;
 
-   for (uint32_t i = 0; i < count; i++) {
+   for (uint32_t i = 0; i < build->info_count; i++) {
+      const VkAccelerationStructureBuildGeometryInfoKHR *info = &build->infos[i];
       struct gpuval_instances instances;
-      for (uint32_t j = 0; j < infos[i].geometryCount; j++)
-         if (gpuval_build_instances(device, gpuval_build_geometry(&infos[i], j), &ranges[i][j],
-                                    &instances))
+
+      for (uint32_t j = 0; j < info->geometryCount; j++)
+         if (gpuval_build_instances(device, gpuval_build_geometry(info, j),
+                                    &build->pp_build_range_infos[i][j], &instances))
             add_references(bytes, &instances);
    }
-   gpuval_visit_build_structures(count, infos, ranges, visit, data);
+}
+
+/* Commands that are no actions */
+
+static void
+begin_visit(void *data, const struct vk_cmd_queue_entry *command)
+{
+   struct gpuval_radv_walk *walk = data;
+   struct gpuval_radv_bytes *bytes = begin_command(walk->cmd_buffer);
+
+   bytes->visited = walk;
+   if (command->type == VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR)
+      add_all_references(bytes, &command->u.build_acceleration_structures_khr);
+}
+
+/* Within a pass what is found is looked at behind it. That of counters and markers is not: they
+ * come one after the other there.
+ */
+static void
+visit_access(void *data, const struct gpuval_command_access *access)
+{
+   const VkPipelineStageFlags2 left_out =
+      VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
+   const struct gpuval_radv_walk *walk = data;
+   void *mem_ctx;
+
+   if (!(access->stages & left_out))
+      add_bytes(*gpuval_radv_bytes(walk->cmd_buffer, &mem_ctx), access);
+}
+
+static void
+end_visit(void *data, const struct vk_cmd_queue_entry *command)
+{
+   const struct gpuval_radv_walk *walk = data;
+
+   if (!walk->cmd_buffer->state.render.active)
+      gpuval_radv_flush_bytes(walk->cmd_buffer);
+}
+
+void
+gpuval_radv_observe_bytes(struct gpuval_radv_walk *walk)
+{
+   static const struct gpuval_command_observer observer = {
+      .begin = begin_visit,
+      .access = visit_access,
+      .end = end_visit,
+   };
+
+   if (gpuval_radv_looks_at_bytes(walk->cmd_buffer))
+      gpuval_commands_add_observer(walk->commands, &observer, walk);
 }
 
 /* All elements of an attribute that are in the buffer; false: there are none. */
@@ -482,7 +516,7 @@ gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
       return;
 
    struct gpuval_radv_bytes *bytes = begin_action(cmd_buffer, command_id);
-   gpuval_visit_fetch(input, draw, gpuval_radv_add_bytes, bytes);
+   gpuval_visit_fetch(input, draw, add_bytes, bytes);
    for (unsigned i = 0; draw->indexed && draw->num_instances && i < input->num_attributes; i++) {
       if (!input->bindings[input->attributes[i].binding].per_instance)
          add_vertices(bytes, input, draw, &input->attributes[i]);

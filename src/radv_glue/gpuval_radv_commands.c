@@ -11,7 +11,6 @@
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval_radv_crumbs.h"
 #include "gpuval_radv_private.h"
-#include "gpuval_radv_race.h"
 
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
@@ -91,7 +90,7 @@ struct gpuval_radv_commands {
    unsigned in_flight;              /* gpuval_radv_submit.c: submits */
    struct gpuval_radv_bound *bound; /* gpuval_radv_sets.c */
    struct gpuval_radv_uses *uses;   /* gpuval_radv_uses.c */
-   struct gpuval_radv_pass *target; /* gpuval_radv_written_images.c */
+   struct gpuval_radv_walk *walk;   /* gpuval_radv_walk.c */
    struct list_head readbacks;      /* gpuval_radv_readback.c */
    struct gpuval_radv_indices *indices;
    struct gpuval_radv_bytes *bytes;
@@ -101,10 +100,9 @@ struct gpuval_radv_commands {
    /* gpuval_radv_sync.c */
    struct util_dynarray notes;
    uint64_t visit;
-   bool is_quiet;
    struct gpuval_radv_told told;
 
-   struct gpuval_radv_race_pass pass; /* gpuval_radv_race.c */
+   struct gpuval_race_step *draws; /* gpuval_radv_race.c */
 
    struct gpuval_radv_crumbs *crumbs; /* gpuval_radv_crumbs.c */
    unsigned num_flights;              /* gpuval_radv_hang.c: submits */
@@ -330,13 +328,13 @@ gpuval_radv_uses(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
    return &commands->uses;
 }
 
-struct gpuval_radv_pass **
-gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
+struct gpuval_radv_walk **
+gpuval_radv_walk(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx)
 {
    struct gpuval_radv_commands *commands = get_commands(cmd_buffer);
 
    *mem_ctx = commands;
-   return &commands->target;
+   return &commands->walk;
 }
 
 struct gpuval_radv_crumbs **
@@ -367,16 +365,10 @@ gpuval_radv_told(struct radv_cmd_buffer *cmd_buffer)
    return &get_commands(cmd_buffer)->told;
 }
 
-bool *
-gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer)
+struct gpuval_race_step **
+gpuval_radv_race_draws(struct radv_cmd_buffer *cmd_buffer)
 {
-   return &get_commands(cmd_buffer)->is_quiet;
-}
-
-struct gpuval_radv_race_pass *
-gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer)
-{
-   return &get_commands(cmd_buffer)->pass;
+   return &get_commands(cmd_buffer)->draws;
 }
 
 void
@@ -690,14 +682,10 @@ gpuval_radv_begin_action(struct radv_cmd_buffer *cmd_buffer, const char *op, boo
    /* Mesa makes some of these commands out of others. */
    if (commands->op)
       return false;
-   if (is_counted) /* the beginning of a rendering, a barrier and a build draw nothing */
-      gpuval_radv_note_draw(cmd_buffer);
    commands->op = op;
    commands->has_draws = has_draws;
    commands->calls = gpuval_backtrace_capture();
    commands->index = is_counted ? commands->next_index++ : -1;
-   if (is_counted)
-      gpuval_radv_race_draw(cmd_buffer, op);
    gpuval_radv_begin_crumb(cmd_buffer, NULL);
    return true;
 }

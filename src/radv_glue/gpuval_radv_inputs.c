@@ -18,6 +18,7 @@
 
 #include "gpuval/src/core/checks/gpuval_sync_events.h"
 #include "gpuval/src/core/inputs/gpuval_arguments.h"
+#include "gpuval/src/core/inputs/gpuval_indirect.h"
 #include "gpuval/src/core/memory/gpuval_image_marks.h"
 #include "gpuval/src/core/shaders/gpuval_instrument.h"
 
@@ -132,17 +133,19 @@ gpuval_radv_skips(const struct gpuval_radv_recording *recording)
    return recording->failed && gpuval_options()->safe;
 }
 
-static struct gpuval_command_range
-get_range(VkBuffer handle, const char *type)
+static uint64_t
+find_buffer(const struct vk_buffer *buffer)
 {
-   VK_FROM_HANDLE(radv_buffer, buffer, handle);
+   return gpuval_radv_buffer_address(container_of(buffer, const struct radv_buffer, vk));
+}
 
-   return (struct gpuval_command_range){
-      .type = type,
-      .binding = -1,
-      .object = &buffer->vk.base,
-      .address = gpuval_radv_buffer_address(buffer),
-      .size = buffer->vk.size,
+/* The host does not read what it describes. */
+static struct gpuval_host_memory
+get_memory(const struct gpuval_radv_recording *recording)
+{
+   return (struct gpuval_host_memory){
+      .device = recording->gpuval->device,
+      .find_buffer = find_buffer,
    };
 }
 
@@ -165,44 +168,13 @@ gpuval_radv_check_structs(struct gpuval_radv_recording *recording,
    return gpuval_radv_skips(recording) ? gpuval_arguments_inside(arguments) : arguments->count;
 }
 
-static struct gpuval_arguments
-get_structs(enum gpuval_arguments_type type, VkBuffer buffer, VkDeviceSize offset, uint32_t count,
-            uint32_t stride)
-{
-   return (struct gpuval_arguments){
-      .type = type,
-      .range = get_range(buffer, "indirect_buffer"),
-      .offset = offset,
-      .stride = stride,
-      .count = count,
-   };
-}
-
-static struct gpuval_arguments
-get_structs_at(struct gpuval_radv_recording *recording, enum gpuval_arguments_type type,
-               VkDeviceAddress address)
-{
-   struct gpuval_arguments arguments = {
-      .type = type,
-      .range = {.binding = -1, .address = address},
-      .count = 1,
-   };
-
-   if (gpuval_device_find_buffer(recording->gpuval->device, address, gpuval_arguments_size(type),
-                                 &arguments.range))
-      arguments.offset = address - arguments.range.address;
-   arguments.range.type = "address";
-   return arguments;
-}
-
 static bool
-check_bytes(struct gpuval_radv_recording *recording, VkBuffer buffer, VkDeviceSize offset,
-            const char *what)
+check_bytes(struct gpuval_radv_recording *recording, const struct gpuval_command_range *range,
+            VkDeviceSize offset, const char *what)
 {
-   const struct gpuval_command_range range = get_range(buffer, "indirect_buffer");
    struct gpuval_command_failure failure;
 
-   if (!gpuval_check_argument_bytes(&range, offset, 4, what, &failure))
+   if (!gpuval_check_argument_bytes(range, offset, 4, what, &failure))
       return true;
    if (checks_arguments())
       gpuval_radv_note(recording, &failure);
@@ -216,12 +188,6 @@ gpuval_radv_look_before(struct gpuval_radv_recording *recording, struct gpuval_r
    at->bound = gpuval_radv_what_is_bound(recording->cmd_buffer, recording->bind_point);
    at->checks_arguments = checks_arguments();
    return gpuval_radv_add_look(recording->cmd_buffer, at);
-}
-
-static struct gpuval_radv_look *
-look_at_structs(struct gpuval_radv_recording *recording, const struct gpuval_arguments *arguments)
-{
-   return gpuval_radv_look_before(recording, &(struct gpuval_radv_look){.arguments = *arguments});
 }
 
 /* What a draw will have bound; state.shaders has shader objects only when it is recorded. */
@@ -335,16 +301,6 @@ looks_at(enum gpuval_arguments_type type)
    return checks_arguments() || (has_vertices && gpuval_options_may_check(GPUVAL_CHECK_VERTEX));
 }
 
-static void
-begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-               enum gpuval_arguments_type type)
-{
-   *indirect = (struct gpuval_radv_indirect){
-      .recording = gpuval_radv_begin(handle, get_bind_point(type)),
-      .is_checked = looks_at(type),
-   };
-}
-
 /* What is to be read may be a copy. */
 static void
 read_safe(struct gpuval_radv_indirect *indirect, struct gpuval_arguments arguments)
@@ -360,63 +316,55 @@ read_safe(struct gpuval_radv_indirect *indirect, struct gpuval_arguments argumen
    indirect->stride = gpuval_arguments_size(arguments.type);
 }
 
-void
-gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                           enum gpuval_arguments_type type, VkBuffer buffer, VkDeviceSize offset,
-                           uint32_t count, uint32_t stride)
+static void
+look_at_indirect(struct gpuval_radv_indirect *indirect, const struct gpuval_indirect *described,
+                 bool has_count)
 {
-   begin_indirect(indirect, handle, type);
-   indirect->buffer = buffer;
-   indirect->offset = offset;
-   indirect->count = count;
-   indirect->stride = stride;
-   if (!indirect->is_checked && !indirect->recording.gpuval->shadow)
-      return;
+   const struct gpuval_arguments *arguments = &described->arguments;
+   struct gpuval_radv_recording *recording = &indirect->recording;
+   struct gpuval_radv_look at = {.arguments = *arguments};
 
-   const struct gpuval_arguments arguments = get_structs(type, buffer, offset, count, stride);
-   indirect->arguments = arguments;
-   gpuval_radv_add_arguments(&indirect->recording, &arguments, 0);
-   if (!indirect->is_checked)
-      return;
-   indirect->count = gpuval_radv_check_structs(&indirect->recording, &arguments);
-   indirect->look = look_at_structs(&indirect->recording, &arguments);
-   read_safe(indirect, arguments);
+   if (described->has_count) {
+      at.count_address = indirect->count_address;
+      at.max_count = arguments->count;
+      if (gpuval_options()->safe && checks_arguments())
+         indirect->count = gpuval_arguments_inside(arguments);
+   } else {
+      indirect->count = gpuval_radv_check_structs(recording, arguments);
+   }
+   indirect->look = has_count ? gpuval_radv_look_before(recording, &at) : NULL;
+   indirect->is_skipped = !has_count && gpuval_radv_skips(recording);
+   read_safe(indirect, *arguments);
 }
 
 void
-gpuval_radv_begin_indirect_count(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                 enum gpuval_arguments_type type, VkBuffer buffer,
-                                 VkDeviceSize offset, VkBuffer count_buffer,
-                                 VkDeviceSize count_offset, uint32_t max_count, uint32_t stride)
+gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
+                           const struct vk_cmd_queue_entry *command)
 {
-   begin_indirect(indirect, handle, type);
-   indirect->buffer = buffer;
-   indirect->offset = offset;
-   indirect->count = max_count;
-   indirect->stride = stride;
-   if (!indirect->is_checked && !indirect->recording.gpuval->shadow)
+   struct gpuval_radv_recording *recording = &indirect->recording;
+   struct gpuval_indirect described;
+
+   *recording = gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS);
+   if (!checks_arguments() && !gpuval_radv_looks_at_draws(recording->gpuval))
       return;
 
-   const struct gpuval_arguments arguments = get_structs(type, buffer, offset, max_count, stride);
-   struct gpuval_radv_look at = {
-      .arguments = arguments,
-      .count_address = get_range(count_buffer, NULL).address + count_offset,
-      .max_count = max_count,
-   };
-   bool inside = check_bytes(&indirect->recording, count_buffer, count_offset, "the count");
-   if (inside) {
-      indirect->arguments = arguments;
-      indirect->count_address = at.count_address;
-      gpuval_radv_add_arguments(&indirect->recording, &arguments, at.count_address);
+   const struct gpuval_host_memory memory = get_memory(recording);
+   gpuval_get_indirect(&memory, command, &described);
+   recording->bind_point = get_bind_point(described.arguments.type);
+   indirect->is_checked = looks_at(described.arguments.type);
+   if (!indirect->is_checked && !recording->gpuval->shadow)
+      return;
+
+   const struct gpuval_command_range *count = &described.count_range;
+   bool has_count =
+      !described.has_count || check_bytes(recording, count, described.count_offset, "the count");
+   if (has_count) {
+      indirect->arguments = described.arguments;
+      indirect->count_address = described.has_count ? count->address + described.count_offset : 0;
+      gpuval_radv_add_arguments(recording, &indirect->arguments, indirect->count_address);
    }
-   if (!indirect->is_checked)
-      return;
-
-   indirect->look = inside ? gpuval_radv_look_before(&indirect->recording, &at) : NULL;
-   if (gpuval_options()->safe && checks_arguments())
-      indirect->count = gpuval_arguments_inside(&arguments);
-   read_safe(indirect, arguments);
-   indirect->is_skipped = !inside && gpuval_radv_skips(&indirect->recording);
+   if (indirect->is_checked)
+      look_at_indirect(indirect, &described, has_count);
 }
 
 void
@@ -431,35 +379,22 @@ gpuval_radv_begin_byte_count(struct gpuval_radv_indirect *indirect, VkCommandBuf
       .draw = {.first_instance = first_instance, .num_instances = instances},
    };
 
-   begin_indirect(indirect, handle, GPUVAL_ARGUMENTS_DRAW);
+   *indirect = (struct gpuval_radv_indirect){
+      .recording = gpuval_radv_begin(handle, VK_PIPELINE_BIND_POINT_GRAPHICS),
+      .is_checked = looks_at(GPUVAL_ARGUMENTS_DRAW),
+   };
    if (!indirect->is_checked)
       return;
 
-   bool inside = check_bytes(&indirect->recording, buffer, offset, "the counter");
-   at.count_address = get_range(buffer, NULL).address + offset;
+   const struct gpuval_host_memory memory = get_memory(&indirect->recording);
+   const struct gpuval_command_range range =
+      gpuval_get_buffer_range(&memory, buffer, 0, VK_WHOLE_SIZE, "indirect_buffer");
+   bool inside = check_bytes(&indirect->recording, &range, offset, "the counter");
+   at.count_address = range.address + offset;
    indirect->look = inside && gpuval_options_may_check(GPUVAL_CHECK_VERTEX)
                        ? gpuval_radv_look_before(&indirect->recording, &at)
                        : NULL;
    indirect->is_skipped = !inside && gpuval_radv_skips(&indirect->recording);
-}
-
-void
-gpuval_radv_begin_indirect_trace(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                 enum gpuval_arguments_type type, VkDeviceAddress address)
-{
-   begin_indirect(indirect, handle, type);
-   indirect->address = address;
-   indirect->count = 1;
-   if (!indirect->is_checked && !indirect->recording.gpuval->shadow)
-      return;
-
-   const struct gpuval_arguments arguments = get_structs_at(&indirect->recording, type, address);
-   gpuval_radv_add_arguments(&indirect->recording, &arguments, 0);
-   if (!indirect->is_checked)
-      return;
-   indirect->count = gpuval_radv_check_structs(&indirect->recording, &arguments);
-   indirect->look = look_at_structs(&indirect->recording, &arguments);
-   read_safe(indirect, arguments);
 }
 
 void

@@ -13,8 +13,6 @@
 
 #include "radv_buffer.h"
 
-#include "gpuval/src/core/memory/gpuval_transfers.h"
-
 struct radv_descriptor_pool;
 struct radv_device_memory;
 struct radv_shader_object;
@@ -84,40 +82,11 @@ VkAccelerationStructureBuildGeometryInfoKHR *
 gpuval_radv_build_structures(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
                              const VkAccelerationStructureBuildGeometryInfoKHR *infos,
                              const VkAccelerationStructureBuildRangeInfoKHR *const *ranges);
-void gpuval_radv_copy_structure(struct radv_cmd_buffer *cmd_buffer,
-                                const VkCopyAccelerationStructureInfoKHR *info);
-void gpuval_radv_load_structure(struct radv_cmd_buffer *cmd_buffer,
-                                const VkCopyMemoryToAccelerationStructureInfoKHR *info);
-
-/* gpuval_radv_sync.c: sync, race */
-
-void gpuval_radv_note_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info);
-void gpuval_radv_note_set_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event,
-                                const VkDependencyInfo *info);
-void gpuval_radv_note_reset_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event);
-void gpuval_radv_note_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                  const VkEvent *events, const VkDependencyInfo *infos);
-/** vkCmdWaitEvents(): before and after Mesa's. */
-void gpuval_radv_begin_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                   const VkEvent *events, const VkDependencyInfo *infos);
-void gpuval_radv_end_wait_events(struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_race.c */
 
 void gpuval_radv_race_remove_memory(struct gpuval_radv *gpuval,
                                     const struct radv_device_memory *memory);
-/** Returns the note of a command that only transfers, or NULL. */
-struct gpuval_radv_race_note *gpuval_radv_race_begin_transfer(struct radv_cmd_buffer *cmd_buffer);
-/** A gpuval_transfer_function. @note: of gpuval_radv_race_begin_transfer() */
-void gpuval_radv_race_add_transfer(void *note, const struct gpuval_transfer *transfer);
-/** @op: the command in snake case, a constant. */
-void gpuval_radv_race_end_transfer(struct radv_cmd_buffer *cmd_buffer,
-                                   struct gpuval_radv_race_note *note, const char *op);
-void gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer,
-                                      const VkRenderingInfo *info);
-void gpuval_radv_race_end_rendering(struct radv_cmd_buffer *cmd_buffer);
-void gpuval_radv_race_clear_attachments(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                        const VkClearAttachment *attachments);
 
 /* gpuval_radv_written.c: init, memory that buffers lie in */
 
@@ -137,19 +106,9 @@ void gpuval_radv_written_bind_sparse(struct gpuval_radv *gpuval, uint32_t count,
 /** @buffer: may be VK_NULL_HANDLE. @size: VK_WHOLE_SIZE is the rest of it. */
 void gpuval_radv_written_buffer(struct gpuval_radv *gpuval, VkBuffer buffer, uint64_t offset,
                                 uint64_t size);
-void gpuval_radv_written_address(struct gpuval_radv *gpuval, VkDeviceAddress address);
-void gpuval_radv_written_copy_buffer(struct gpuval_radv *gpuval, const VkCopyBufferInfo2 *info);
-void gpuval_radv_written_copy_image_to_buffer(struct gpuval_radv *gpuval,
-                                              const VkCopyImageToBufferInfo2 *info);
-/** The bytes that the results of so many queries are copied to */
-void gpuval_radv_visit_queries(VkQueryPool pool, uint32_t count, VkBuffer buffer,
-                               VkDeviceSize offset, VkDeviceSize stride, VkQueryResultFlags flags,
-                               gpuval_access_function function, void *data);
-void gpuval_radv_written_copy_queries(struct gpuval_radv *gpuval, VkQueryPool pool, uint32_t count,
-                                      VkBuffer buffer, VkDeviceSize offset, VkDeviceSize stride,
-                                      VkQueryResultFlags flags);
-void gpuval_radv_written_generated(struct gpuval_radv *gpuval,
-                                   const VkGeneratedCommandsInfoEXT *info);
+/** VK_WHOLE_SIZE is the rest of the buffer that is there. */
+void gpuval_radv_written_address(struct gpuval_radv *gpuval, VkDeviceAddress address,
+                                 uint64_t size);
 
 /* gpuval_radv_written_images.c: init, images */
 
@@ -166,15 +125,6 @@ void gpuval_radv_images_add_view(struct gpuval_radv *gpuval, const VkImageViewCr
                                  const struct vk_image_view *view);
 void gpuval_radv_images_get_descriptor(struct gpuval_radv *gpuval,
                                        const VkDescriptorGetInfoEXT *info);
-void gpuval_radv_images_begin_rendering(struct radv_cmd_buffer *cmd_buffer,
-                                        const VkRenderingInfo *info);
-/** After RADV's. */
-void gpuval_radv_images_end_rendering(struct radv_cmd_buffer *cmd_buffer);
-/** A gpuval_transfer_function. @cmd_buffer: struct radv_cmd_buffer */
-void gpuval_radv_images_transfer(void *cmd_buffer, const struct gpuval_transfer *transfer);
-/** After RADV's. */
-void gpuval_radv_images_transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                   const VkDependencyInfo *infos);
 
 /* gpuval_radv_inputs.c: indirect, vertex */
 
@@ -205,44 +155,15 @@ struct gpuval_radv_indirect {
    uint64_t count_address;            /* 0: all of them */
 };
 
+/** @indirect has what RADV is to read unless something is wrong with it. */
 void gpuval_radv_begin_indirect(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                enum gpuval_arguments_type type, VkBuffer buffer,
-                                VkDeviceSize offset, uint32_t count, uint32_t stride);
-/** Of a draw whose count is in @count_buffer. */
-void gpuval_radv_begin_indirect_count(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                      enum gpuval_arguments_type type, VkBuffer buffer,
-                                      VkDeviceSize offset, VkBuffer count_buffer,
-                                      VkDeviceSize count_offset, uint32_t max_count,
-                                      uint32_t stride);
+                                const struct vk_cmd_queue_entry *command);
 /** Of vkCmdDrawIndirectByteCountEXT(). */
 void gpuval_radv_begin_byte_count(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
                                   uint32_t instances, uint32_t first_instance, VkBuffer buffer,
                                   VkDeviceSize offset, uint32_t counter_offset, uint32_t stride);
-void gpuval_radv_begin_indirect_trace(struct gpuval_radv_indirect *indirect, VkCommandBuffer handle,
-                                      enum gpuval_arguments_type type, VkDeviceAddress address);
 /** After RADV's. */
 void gpuval_radv_end_indirect(struct gpuval_radv_indirect *indirect);
-
-/* gpuval_radv_bytes.c: sync */
-
-/* In front of a command, which is no draw. @visit: a call of a function of
- * core/memory/gpuval_transfers.h, but for its last two arguments.
- */
-#define GPUVAL_RADV_NOTE_BYTES(cmd_buffer, op, visit, ...)                                         \
-   do {                                                                                            \
-      struct gpuval_radv_bytes *bytes = gpuval_radv_begin_bytes(cmd_buffer, op);                   \
-                                                                                                   \
-      if (bytes) {                                                                                 \
-         visit(__VA_ARGS__, gpuval_radv_add_bytes, bytes);                                         \
-         gpuval_radv_flush_bytes(cmd_buffer);                                                      \
-      }                                                                                            \
-   } while (0)
-
-/** As gpuval_visit_build_structures(), and what the instances refer to. @data: of this file */
-void gpuval_radv_visit_builds(uint32_t count,
-                              const VkAccelerationStructureBuildGeometryInfoKHR *infos,
-                              const VkAccelerationStructureBuildRangeInfoKHR *const *ranges,
-                              gpuval_access_function visit, void *data);
 
 /* gpuval_radv_generated.c: indirect */
 

@@ -7,11 +7,13 @@
 
 #include "gpuval_radv_crumbs.h"
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/gpuval_radv_entrypoints.h"
 #include "radv_cmd_buffer.h"
 #include "radv_device.h"
 
+#include "gpuval/src/compat/gpuval_runtime.h"
 #include "gpuval/src/core/gpuval_queue_labels.h"
 #include "gpuval/src/core/order/gpuval_dependency.h"
 
@@ -28,41 +30,32 @@ next(VkCommandBuffer handle)
    return &gpuval_of(handle)->hooks.next;
 }
 
-/* @call: RADV's entry point of a command that is no action, with its breadcrumbs */
-#define RECORD(handle, op, call)                                                                   \
+/* A command that is no action: @call, RADV's entry point, with breadcrumbs; and its entry of
+ * vk_cmd_queue.
+ */
+#define RECORD(handle, op, call, ...)                                                              \
    do {                                                                                            \
       VK_FROM_HANDLE(radv_cmd_buffer, recorded, handle);                                           \
                                                                                                    \
+      GPUVAL_RADV_VISIT(recorded, op, __VA_ARGS__);                                                \
       gpuval_radv_begin_crumb(recorded, op);                                                       \
       call;                                                                                        \
       gpuval_radv_end_crumb(recorded);                                                             \
    } while (0)
 
-/* Transfers from and to images */
-
-/* What commands of this section have in common: init marks, race notes, bytes of buffers. @visit: a
- * call of a function of core/memory/gpuval_transfers.h, but for its last two arguments.
- */
-#define NOTE_TRANSFER(handle, op, visit, ...)                                                      \
-   do {                                                                                            \
-      VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);                                         \
-      struct gpuval_radv_race_note *note;                                                          \
-                                                                                                   \
-      visit(__VA_ARGS__, gpuval_radv_images_transfer, cmd_buffer);                                 \
-      note = gpuval_radv_race_begin_transfer(cmd_buffer);                                          \
-      visit(__VA_ARGS__, gpuval_radv_race_add_transfer, note);                                     \
-      gpuval_radv_race_end_transfer(cmd_buffer, note, op);                                         \
-      GPUVAL_RADV_NOTE_BYTES(cmd_buffer, op, visit, __VA_ARGS__);                                  \
-   } while (0)
+/* Clears of images */
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdClearColorImage(VkCommandBuffer handle, VkImage image, VkImageLayout layout,
                                const VkClearColorValue *color, uint32_t count,
                                const VkImageSubresourceRange *ranges)
 {
-   NOTE_TRANSFER(handle, "clear_color_image", gpuval_visit_clear, image, count, ranges);
    RECORD(handle, "clear_color_image",
-          next(handle)->CmdClearColorImage(handle, image, layout, color, count, ranges));
+          next(handle)->CmdClearColorImage(handle, image, layout, color, count, ranges),
+          .type = VK_CMD_CLEAR_COLOR_IMAGE,
+          .u.clear_color_image = {.image = image,
+                                  .range_count = count,
+                                  .ranges = (VkImageSubresourceRange *)ranges});
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -70,74 +63,51 @@ gpuval_radv_CmdClearDepthStencilImage(VkCommandBuffer handle, VkImage image, VkI
                                       const VkClearDepthStencilValue *value, uint32_t count,
                                       const VkImageSubresourceRange *ranges)
 {
-   NOTE_TRANSFER(handle, "clear_depth_stencil_image", gpuval_visit_clear, image, count, ranges);
    RECORD(handle, "clear_depth_stencil_image",
-          next(handle)->CmdClearDepthStencilImage(handle, image, layout, value, count, ranges));
+          next(handle)->CmdClearDepthStencilImage(handle, image, layout, value, count, ranges),
+          .type = VK_CMD_CLEAR_DEPTH_STENCIL_IMAGE,
+          .u.clear_depth_stencil_image = {.image = image,
+                                          .range_count = count,
+                                          .ranges = (VkImageSubresourceRange *)ranges});
 }
 
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyImage2(VkCommandBuffer handle, const VkCopyImageInfo2 *info)
-{
-   NOTE_TRANSFER(handle, "copy_image", gpuval_visit_copy_image, info);
-   RECORD(handle, "copy_image", next(handle)->CmdCopyImage2(handle, info));
-}
+/* Copies, blits and resolves */
 
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdBlitImage2(VkCommandBuffer handle, const VkBlitImageInfo2 *info)
-{
-   NOTE_TRANSFER(handle, "blit_image", gpuval_visit_blit_image, info);
-   RECORD(handle, "blit_image", next(handle)->CmdBlitImage2(handle, info));
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdResolveImage2(VkCommandBuffer handle, const VkResolveImageInfo2 *info)
-{
-   NOTE_TRANSFER(handle, "resolve_image", gpuval_visit_resolve_image, info);
-   RECORD(handle, "resolve_image", next(handle)->CmdResolveImage2(handle, info));
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyBufferToImage2(VkCommandBuffer handle, const VkCopyBufferToImageInfo2 *info)
-{
-   NOTE_TRANSFER(handle, "copy_buffer_to_image", gpuval_visit_copy_buffer_to_image, info);
-   RECORD(handle, "copy_buffer_to_image", next(handle)->CmdCopyBufferToImage2(handle, info));
-}
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyImageToBuffer2(VkCommandBuffer handle, const VkCopyImageToBufferInfo2 *info)
-{
-   NOTE_TRANSFER(handle, "copy_image_to_buffer", gpuval_visit_copy_image_to_buffer, info);
-   gpuval_radv_written_copy_image_to_buffer(gpuval_of(handle), info);
-   RECORD(handle, "copy_image_to_buffer", next(handle)->CmdCopyImageToBuffer2(handle, info));
-}
+#define DEFINE_COPY(Function, Info, Type, member, op)                                              \
+   VKAPI_ATTR void VKAPI_CALL gpuval_radv_##Function(VkCommandBuffer handle, const Info *info)     \
+   {                                                                                               \
+      RECORD(handle, op, next(handle)->Function(handle, info), .type = Type,                       \
+             .u.member = {(Info *)info});                                                          \
+   }
+DEFINE_COPY(CmdCopyImage2, VkCopyImageInfo2, VK_CMD_COPY_IMAGE2, copy_image2, "copy_image")
+DEFINE_COPY(CmdBlitImage2, VkBlitImageInfo2, VK_CMD_BLIT_IMAGE2, blit_image2, "blit_image")
+DEFINE_COPY(CmdResolveImage2, VkResolveImageInfo2, VK_CMD_RESOLVE_IMAGE2, resolve_image2,
+            "resolve_image")
+DEFINE_COPY(CmdCopyBufferToImage2, VkCopyBufferToImageInfo2, VK_CMD_COPY_BUFFER_TO_IMAGE2,
+            copy_buffer_to_image2, "copy_buffer_to_image")
+DEFINE_COPY(CmdCopyImageToBuffer2, VkCopyImageToBufferInfo2, VK_CMD_COPY_IMAGE_TO_BUFFER2,
+            copy_image_to_buffer2, "copy_image_to_buffer")
+DEFINE_COPY(CmdCopyBuffer2, VkCopyBufferInfo2, VK_CMD_COPY_BUFFER2, copy_buffer2, "copy_buffer")
 
 /* Transfers to buffers */
-
-VKAPI_ATTR void VKAPI_CALL
-gpuval_radv_CmdCopyBuffer2(VkCommandBuffer handle, const VkCopyBufferInfo2 *info)
-{
-   NOTE_TRANSFER(handle, "copy_buffer", gpuval_visit_copy_buffer, info);
-   gpuval_radv_written_copy_buffer(gpuval_of(handle), info);
-   RECORD(handle, "copy_buffer", next(handle)->CmdCopyBuffer2(handle, info));
-}
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdFillBuffer(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset,
                           VkDeviceSize size, uint32_t value)
 {
-   NOTE_TRANSFER(handle, "fill_buffer", gpuval_visit_fill_buffer, buffer, offset, size);
-   gpuval_radv_written_buffer(gpuval_of(handle), buffer, offset, size);
-   RECORD(handle, "fill_buffer", next(handle)->CmdFillBuffer(handle, buffer, offset, size, value));
+   RECORD(handle, "fill_buffer", next(handle)->CmdFillBuffer(handle, buffer, offset, size, value),
+          .type = VK_CMD_FILL_BUFFER,
+          .u.fill_buffer = {.dst_buffer = buffer, .dst_offset = offset, .size = size});
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdUpdateBuffer(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset,
                             VkDeviceSize size, const void *data)
 {
-   NOTE_TRANSFER(handle, "update_buffer", gpuval_visit_fill_buffer, buffer, offset, size);
-   gpuval_radv_written_buffer(gpuval_of(handle), buffer, offset, size);
    RECORD(handle, "update_buffer",
-          next(handle)->CmdUpdateBuffer(handle, buffer, offset, size, data));
+          next(handle)->CmdUpdateBuffer(handle, buffer, offset, size, data),
+          .type = VK_CMD_UPDATE_BUFFER,
+          .u.update_buffer = {.dst_buffer = buffer, .dst_offset = offset, .data_size = size});
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -145,21 +115,31 @@ gpuval_radv_CmdCopyQueryPoolResults(VkCommandBuffer handle, VkQueryPool pool, ui
                                     uint32_t count, VkBuffer buffer, VkDeviceSize offset,
                                     VkDeviceSize stride, VkQueryResultFlags flags)
 {
-   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-
-   gpuval_radv_written_copy_queries(gpuval_of(handle), pool, count, buffer, offset, stride, flags);
-   GPUVAL_RADV_NOTE_BYTES(cmd_buffer, "copy_query_pool_results", gpuval_radv_visit_queries, pool,
-                          count, buffer, offset, stride, flags);
    RECORD(handle, "copy_query_pool_results",
           next(handle)->CmdCopyQueryPoolResults(handle, pool, first, count, buffer, offset, stride,
-                                                flags));
+                                                flags),
+          .type = VK_CMD_COPY_QUERY_POOL_RESULTS,
+          .u.copy_query_pool_results = {.query_pool = pool,
+                                        .first_query = first,
+                                        .query_count = count,
+                                        .dst_buffer = buffer,
+                                        .dst_offset = offset,
+                                        .stride = stride,
+                                        .flags = flags});
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdWriteBufferMarker2AMD(VkCommandBuffer handle, VkPipelineStageFlags2 stage,
                                      VkBuffer buffer, VkDeviceSize offset, uint32_t marker)
 {
-   gpuval_radv_written_buffer(gpuval_of(handle), buffer, offset, sizeof(marker));
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   GPUVAL_RADV_VISIT(cmd_buffer, "write_buffer_marker2_amd",
+                     .type = VK_CMD_WRITE_BUFFER_MARKER2_AMD,
+                     .u.write_buffer_marker2_amd = {.stage = stage,
+                                                    .dst_buffer = buffer,
+                                                    .dst_offset = offset,
+                                                    .marker = marker});
    next(handle)->CmdWriteBufferMarker2AMD(handle, stage, buffer, offset, marker);
 }
 
@@ -169,42 +149,68 @@ gpuval_radv_CmdBindTransformFeedbackBuffersEXT(VkCommandBuffer handle, uint32_t 
                                                const VkDeviceSize *offsets,
                                                const VkDeviceSize *sizes)
 {
-   for (uint32_t i = 0; i < count; i++)
-      gpuval_radv_written_buffer(gpuval_of(handle), buffers[i], offsets[i],
-                                 sizes ? sizes[i] : VK_WHOLE_SIZE);
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   GPUVAL_RADV_VISIT(cmd_buffer, "bind_transform_feedback_buffers_ext",
+                     .type = VK_CMD_BIND_TRANSFORM_FEEDBACK_BUFFERS_EXT,
+                     .u.bind_transform_feedback_buffers_ext = {.first_binding = first,
+                                                               .binding_count = count,
+                                                               .buffers = (VkBuffer *)buffers,
+                                                               .offsets = (VkDeviceSize *)offsets,
+                                                               .sizes = (VkDeviceSize *)sizes});
    next(handle)->CmdBindTransformFeedbackBuffersEXT(handle, first, count, buffers, offsets, sizes);
+}
+
+VKAPI_ATTR void VKAPI_CALL
+gpuval_radv_CmdBeginTransformFeedbackEXT(VkCommandBuffer handle, uint32_t first, uint32_t count,
+                                         const VkBuffer *counters, const VkDeviceSize *offsets)
+{
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   GPUVAL_RADV_VISIT(
+      cmd_buffer, "begin_transform_feedback_ext", .type = VK_CMD_BEGIN_TRANSFORM_FEEDBACK_EXT,
+      .u.begin_transform_feedback_ext = {.first_counter_buffer = first,
+                                         .counter_buffer_count = count,
+                                         .counter_buffers = (VkBuffer *)counters,
+                                         .counter_buffer_offsets = (VkDeviceSize *)offsets});
+   next(handle)->CmdBeginTransformFeedbackEXT(handle, first, count, counters, offsets);
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdEndTransformFeedbackEXT(VkCommandBuffer handle, uint32_t first, uint32_t count,
                                        const VkBuffer *counters, const VkDeviceSize *offsets)
 {
-   for (uint32_t i = 0; counters && i < count; i++)
-      gpuval_radv_written_buffer(gpuval_of(handle), counters[i], offsets ? offsets[i] : 0, 4);
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   GPUVAL_RADV_VISIT(
+      cmd_buffer, "end_transform_feedback_ext", .type = VK_CMD_END_TRANSFORM_FEEDBACK_EXT,
+      .u.end_transform_feedback_ext = {.first_counter_buffer = first,
+                                       .counter_buffer_count = count,
+                                       .counter_buffers = (VkBuffer *)counters,
+                                       .counter_buffer_offsets = (VkDeviceSize *)offsets});
    next(handle)->CmdEndTransformFeedbackEXT(handle, first, count, counters, offsets);
 }
 
-/* Within a pass the predicate is looked at behind it. */
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdBeginConditionalRenderingEXT(VkCommandBuffer handle,
                                             const VkConditionalRenderingBeginInfoEXT *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   struct gpuval_radv_bytes *bytes =
-      gpuval_radv_begin_bytes(cmd_buffer, "begin_conditional_rendering_ext");
-   if (bytes)
-      gpuval_visit_begin_conditional_rendering(info, gpuval_radv_add_bytes, bytes);
-   if (!cmd_buffer->state.render.active)
-      gpuval_radv_flush_bytes(cmd_buffer);
+   GPUVAL_RADV_VISIT(
+      cmd_buffer, "begin_conditional_rendering_ext", .type = VK_CMD_BEGIN_CONDITIONAL_RENDERING_EXT,
+      .u.begin_conditional_rendering_ext = {.conditional_rendering_begin =
+                                               (VkConditionalRenderingBeginInfoEXT *)info});
    next(handle)->CmdBeginConditionalRenderingEXT(handle, info);
 }
 
 VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdEncodeVideoKHR(VkCommandBuffer handle, const VkVideoEncodeInfoKHR *info)
 {
-   gpuval_radv_written_buffer(gpuval_of(handle), info->dstBuffer, info->dstBufferOffset,
-                              info->dstBufferRange);
+   VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
+
+   GPUVAL_RADV_VISIT(cmd_buffer, "encode_video_khr", .type = VK_CMD_ENCODE_VIDEO_KHR,
+                     .u.encode_video_khr = {.encode_info = (VkVideoEncodeInfoKHR *)info});
    next(handle)->CmdEncodeVideoKHR(handle, info);
 }
 
@@ -225,14 +231,15 @@ VKAPI_ATTR void VKAPI_CALL
 gpuval_radv_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
-   struct gpuval_pass_barrier barrier;
+   struct gpuval_pass_barrier barrier = {.mem_ctx = NULL};
 
-   gpuval_radv_note_barrier(cmd_buffer,
-                            gpuval_hooks_complete_barrier(&cmd_buffer->vk, info, &barrier));
+   GPUVAL_RADV_VISIT(cmd_buffer, "pipeline_barrier", .type = VK_CMD_PIPELINE_BARRIER2,
+                     .u.pipeline_barrier2 = {(VkDependencyInfo *)gpuval_hooks_complete_barrier(
+                        &cmd_buffer->vk, info, &barrier)});
    ralloc_free(barrier.mem_ctx);
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdPipelineBarrier2(handle, info);
-   gpuval_radv_images_transition(cmd_buffer, 1, info);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -240,7 +247,8 @@ gpuval_radv_CmdSetEvent2(VkCommandBuffer handle, VkEvent event, const VkDependen
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_set_event(cmd_buffer, event, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "set_event", .type = VK_CMD_SET_EVENT2,
+                     .u.set_event2 = {.event = event, .dependency_info = (VkDependencyInfo *)info});
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdSetEvent2(handle, event, info);
 }
@@ -250,7 +258,8 @@ gpuval_radv_CmdResetEvent2(VkCommandBuffer handle, VkEvent event, VkPipelineStag
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_reset_event(cmd_buffer, event);
+   GPUVAL_RADV_VISIT(cmd_buffer, "reset_event", .type = VK_CMD_RESET_EVENT2,
+                     .u.reset_event2 = {.event = event, .stage_mask = stages});
    next(handle)->CmdResetEvent2(handle, event, stages);
 }
 
@@ -260,10 +269,10 @@ gpuval_radv_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_wait_events(cmd_buffer, count, events, infos);
+   gpuval_radv_visit_wait(cmd_buffer, count, events, infos);
    gpuval_radv_wait_for_looks(cmd_buffer);
    next(handle)->CmdWaitEvents2(handle, count, events, infos);
-   gpuval_radv_images_transition(cmd_buffer, count, infos);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -277,10 +286,12 @@ gpuval_radv_CmdWaitEvents(VkCommandBuffer handle, uint32_t event_count, const Vk
    VkDependencyInfo *infos = gpuval_upgrade_wait_events(event_count, src, dst, memory_count, memory,
                                                         buffer_count, buffers, image_count, images);
 
-   gpuval_radv_begin_wait_events(cmd_buffer, event_count, events, infos);
+   gpuval_radv_visit_wait(cmd_buffer, event_count, events, infos);
+   gpuval_radv_divide_command(cmd_buffer, true);
    next(handle)->CmdWaitEvents(handle, event_count, events, src, dst, memory_count, memory,
                                buffer_count, buffers, image_count, images);
-   gpuval_radv_end_wait_events(cmd_buffer);
+   gpuval_radv_divide_command(cmd_buffer, false);
+   gpuval_radv_end_command(cmd_buffer);
    ralloc_free(infos);
 }
 
@@ -291,9 +302,10 @@ gpuval_radv_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *inf
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_images_begin_rendering(cmd_buffer, info);
-   gpuval_radv_race_begin_rendering(cmd_buffer, info);
+   GPUVAL_RADV_VISIT(cmd_buffer, "begin_rendering", .type = VK_CMD_BEGIN_RENDERING,
+                     .u.begin_rendering = {(VkRenderingInfo *)info});
    next(handle)->CmdBeginRendering(handle, info);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -301,11 +313,11 @@ gpuval_radv_CmdEndRendering(VkCommandBuffer handle)
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_race_end_rendering(cmd_buffer);
+   GPUVAL_RADV_VISIT(cmd_buffer, "end_rendering", .type = GPUVAL_CMD_END_RENDERING);
    next(handle)->CmdEndRendering(handle);
    gpuval_radv_flush_indices(cmd_buffer);
    gpuval_radv_flush_bytes(cmd_buffer);
-   gpuval_radv_images_end_rendering(cmd_buffer);
+   gpuval_radv_end_command(cmd_buffer);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -315,10 +327,13 @@ gpuval_radv_CmdClearAttachments(VkCommandBuffer handle, uint32_t count,
 {
    VK_FROM_HANDLE(radv_cmd_buffer, cmd_buffer, handle);
 
-   gpuval_radv_note_draw(cmd_buffer);
-   gpuval_radv_race_clear_attachments(cmd_buffer, count, attachments);
    RECORD(handle, "clear_attachments",
-          next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects));
+          next(handle)->CmdClearAttachments(handle, count, attachments, rect_count, rects),
+          .type = VK_CMD_CLEAR_ATTACHMENTS,
+          .u.clear_attachments = {.attachment_count = count,
+                                  .attachments = (VkClearAttachment *)attachments,
+                                  .rect_count = rect_count,
+                                  .rects = (VkClearRect *)rects});
 }
 
 /* Secondary command buffers may draw. */
@@ -329,7 +344,7 @@ gpuval_radv_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count,
    VK_FROM_HANDLE(radv_cmd_buffer, primary, handle);
    struct gpuval_radv *gpuval = gpuval_of(handle);
 
-   gpuval_radv_note_draw(primary);
+   gpuval_radv_visit_draw(primary);
    for (uint32_t i = 0; i < count; i++) {
       VK_FROM_HANDLE(radv_cmd_buffer, secondary, secondaries[i]);
       gpuval_radv_add_secondary(gpuval, primary, secondary);

@@ -37,6 +37,7 @@ struct gpuval_sync_conflict;
 struct gpuval_vertex_input;
 struct gpuval_radv_race;
 struct gpuval_radv_race_note;
+struct gpuval_race_step;
 
 struct gpuval_radv {
    struct gpuval_device *device;
@@ -55,6 +56,7 @@ struct gpuval_radv {
    uint64_t null_structure;              /* or 0 */
    struct gpuval_radv_images *images;    /* gpuval_radv_written_images.c's, or NULL */
    uint64_t unpoisoned;                  /* bytes that could not be filled */
+   bool visits_commands;                 /* some check observes them, gpuval_radv_walk.h */
    VkResult (*driver_submit)(struct vk_queue *queue, struct vk_queue_submit *submit);
 
    simple_mtx_t mutex;
@@ -162,23 +164,17 @@ struct gpuval_radv_told {
 const struct radv_cmd_buffer *gpuval_radv_owner(const struct radv_cmd_buffer *cmd_buffer,
                                                 const struct radv_descriptor_state *descriptors,
                                                 unsigned *bind_point);
-/** What gpuval_radv_race.c knows of the rendering that is being recorded. */
-struct gpuval_radv_race_pass {
-   bool is_noted; /* its beginning; of one that a primary has begun, a secondary has nothing */
-   struct gpuval_radv_race_note *draws; /* the note of its draws; NULL: not yet */
-};
-struct gpuval_radv_race_pass *gpuval_radv_race_pass(struct radv_cmd_buffer *cmd_buffer);
+/** What gpuval_radv_race.c has noted of draws of the rendering that is being recorded, or NULL. */
+struct gpuval_race_step **gpuval_radv_race_draws(struct radv_cmd_buffer *cmd_buffer);
 /** What its commands have been told of init; with sync_mutex from when it is submitted on. */
 struct gpuval_radv_told *gpuval_radv_told(struct radv_cmd_buffer *cmd_buffer);
-/** Mesa calls hooks for something that has been noted. */
-bool *gpuval_radv_quiet(struct radv_cmd_buffer *cmd_buffer);
 
 /** gpuval_radv_sets.c's; *mem_ctx, which may be NULL, is what lives as long. */
 struct gpuval_radv_bound **gpuval_radv_bound(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 /** gpuval_radv_uses.c's, the same */
 struct gpuval_radv_uses **gpuval_radv_uses(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
-/** gpuval_radv_written_images.c's, the same */
-struct gpuval_radv_pass **gpuval_radv_pass(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
+/** gpuval_radv_walk.c's, the same */
+struct gpuval_radv_walk **gpuval_radv_walk(struct radv_cmd_buffer *cmd_buffer, void **mem_ctx);
 
 /* gpuval_radv_self_test.c */
 
@@ -334,8 +330,6 @@ bool gpuval_radv_is_private(const VkMemoryAllocateInfo *info, bool may_be_image)
 
 void gpuval_radv_init_written_images(struct gpuval_radv *gpuval);
 void gpuval_radv_finish_written_images(struct gpuval_radv *gpuval);
-/** An action is about to be recorded: within a pass it is a draw. */
-void gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer);
 
 /* gpuval_radv_bytes.c: where shadow memory is the engine of sync, else these do nothing */
 
@@ -350,14 +344,6 @@ struct gpuval_radv_bytes_part {
 
 /** Are bytes of buffers that commands access the business of sync there, and not of race? */
 bool gpuval_radv_looks_at_bytes(const struct radv_cmd_buffer *cmd_buffer);
-/**
- * Command @op, which is no action, is about to be recorded: NULL, or what
- * gpuval_radv_add_bytes() needs to be told what it accesses.
- */
-struct gpuval_radv_bytes *gpuval_radv_begin_bytes(struct radv_cmd_buffer *cmd_buffer,
-                                                  const char *op);
-/** A gpuval_access_function. @bytes: what gpuval_radv_begin_bytes() has returned. */
-void gpuval_radv_add_bytes(void *bytes, const struct gpuval_command_access *access);
 /** What a draw fetches that has that id. */
 void gpuval_radv_add_fetch(struct radv_cmd_buffer *cmd_buffer, uint32_t command_id,
                            const struct gpuval_vertex_input *input, const struct gpuval_draw *draw);
@@ -506,14 +492,17 @@ void gpuval_radv_finish_sync(struct gpuval_radv *gpuval);
 bool gpuval_radv_needs_order(void);
 /** Has what command buffers do to be noted? */
 bool gpuval_radv_needs_notes(const struct gpuval_radv *gpuval);
+/** Lives as long as what the command buffer has recorded. @events: NULL: of a pipeline barrier */
+struct gpuval_dependency *gpuval_radv_create_dependency(struct radv_cmd_buffer *cmd_buffer,
+                                                        uint32_t count, const VkEvent *events,
+                                                        const VkDependencyInfo *infos);
 void gpuval_radv_note_work(struct gpuval_radv *gpuval, struct util_dynarray *notes,
                            const struct radv_cmd_buffer *cmd_buffer, unsigned bind_point,
                            struct gpuval_command_data *data, uint32_t command_id,
                            const struct gpuval_radv_race_note *race);
 void gpuval_radv_note_bytes(struct radv_cmd_buffer *cmd_buffer,
                             struct gpuval_radv_bytes_part *part);
-void gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer,
-                           const struct gpuval_radv_race_note *race);
+void gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_race_step *step);
 void gpuval_radv_note_execute(struct radv_cmd_buffer *primary, struct radv_cmd_buffer *secondary);
 /** A command has been recorded with that table of init. */
 void gpuval_radv_note_table(struct radv_cmd_buffer *cmd_buffer, uint64_t table);

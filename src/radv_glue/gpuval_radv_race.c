@@ -2,6 +2,7 @@
 
 #include "gpuval_radv_race.h"
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
@@ -14,7 +15,7 @@
 #include "gpuval/src/base/gpuval_command.h"
 #include "gpuval/src/base/gpuval_descriptor.h"
 #include "gpuval/src/core/descriptors/gpuval_objects.h"
-#include "gpuval/src/core/memory/gpuval_transfers.h"
+#include "gpuval/src/core/race/gpuval_race_commands.h"
 #include "gpuval/src/core/race/gpuval_race_queue.h"
 #include "gpuval/src/nir_passes/gpuval_nir.h"
 #include "util/ralloc.h"
@@ -38,15 +39,6 @@ struct gpuval_radv_race {
    simple_mtx_t mutex;           /* of who looks at them */
 };
 
-enum note_type {
-   NOTE_USE,
-   NOTE_BEGIN_PASS,
-   NOTE_DRAW,
-   NOTE_END_PASS,
-   NOTE_TRANSITION,
-   NOTE_SHADERS,
-};
-
 /* What a shader may use */
 struct shader_use {
    const struct gpuval_shader *shader;
@@ -57,17 +49,10 @@ struct shader_use {
    uint32_t bit;
 };
 
+/* What the shaders of a command may use */
 struct gpuval_radv_race_note {
-   enum note_type type;
    uint32_t command_id;
-   VkRenderingFlags flags;
-   uint32_t attachments;                   /* DRAW: bits, */
-   uint32_t last_id;                       /* and the last of several draws */
-   bool is_for_resources;                  /* gpuval_race_is_for_resources() */
-   bool leaves_buffers;                    /* sync looks at them */
-   const struct gpuval_dependency *events; /* NULL: a pipeline barrier */
-   struct util_dynarray parts;             /* struct gpuval_race_part */
-   struct util_dynarray uses;              /* of shaders: struct shader_use */
+   struct util_dynarray uses; /* struct shader_use */
    uint32_t *marks;           /* where the GPU writes: the first that is of interest, */
    unsigned first, num_marks; /* its number, and how many */
 };
@@ -107,65 +92,37 @@ get_gpuval(const struct radv_cmd_buffer *cmd_buffer)
    return radv_cmd_buffer_device(cmd_buffer)->gpuval;
 }
 
-static struct gpuval_radv_race_note *
-create_note(struct radv_cmd_buffer *cmd_buffer, enum note_type type)
+/* What was visited */
+static void
+note_step(void *data, const struct gpuval_race_step *step)
 {
-   void *mem_ctx = gpuval_radv_notes(cmd_buffer)->mem_ctx;
-   struct gpuval_radv_race_note *note = rzalloc(mem_ctx, struct gpuval_radv_race_note);
+   const struct gpuval_radv_walk *walk = data;
+   struct radv_cmd_buffer *cmd_buffer = walk->cmd_buffer;
 
-   note->type = type;
-   util_dynarray_init(&note->parts, note);
-   util_dynarray_init(&note->uses, note);
-   return note;
-}
-
-struct gpuval_radv_race_note *
-gpuval_radv_race_begin_transfer(struct radv_cmd_buffer *cmd_buffer)
-{
-   if (!get_gpuval(cmd_buffer)->race)
-      return NULL;
-
-   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_USE);
-   note->leaves_buffers = gpuval_radv_looks_at_bytes(cmd_buffer);
-   return note;
-}
-
-void
-gpuval_radv_race_add_transfer(void *note, const struct gpuval_transfer *transfer)
-{
-   struct gpuval_radv_race_note *race_note = note;
-
-   if (race_note && (transfer->image || !race_note->leaves_buffers))
-      gpuval_race_add_transfer(&race_note->parts, transfer);
-}
-
-void
-gpuval_radv_race_end_transfer(struct radv_cmd_buffer *cmd_buffer,
-                              struct gpuval_radv_race_note *note, const char *op)
-{
-   if (!note)
+   switch (step->type) {
+   case GPUVAL_RACE_OTHER:
       return;
-   if (note->parts.size && gpuval_radv_identify_command(cmd_buffer, op, &note->command_id))
-      gpuval_radv_note_race(cmd_buffer, note);
-   else
-      ralloc_free(note);
+   case GPUVAL_RACE_BEGIN_PASS:
+   case GPUVAL_RACE_DRAW: /* attachments are cleared */
+   case GPUVAL_RACE_END_PASS:
+      *gpuval_radv_race_draws(cmd_buffer) = NULL;
+      break;
+   default:
+      break;
+   }
+   gpuval_radv_note_race(cmd_buffer,
+                         gpuval_race_step_copy(gpuval_radv_notes(cmd_buffer)->mem_ctx, step));
 }
 
 void
-gpuval_radv_race_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRenderingInfo *info)
+gpuval_radv_observe_race(struct gpuval_radv_walk *walk)
 {
-   uint32_t command_id;
+   const struct gpuval_race_sink sink = {gpuval_radv_visited_id, note_step, walk};
 
-   if (!get_gpuval(cmd_buffer)->race ||
-       !gpuval_radv_identify_command(cmd_buffer, "begin_rendering", &command_id))
-      return;
-
-   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_BEGIN_PASS);
-   note->command_id = command_id;
-   note->flags = info->flags;
-   gpuval_race_add_attachments(&note->parts, info);
-   gpuval_radv_note_race(cmd_buffer, note);
-   *gpuval_radv_race_pass(cmd_buffer) = (struct gpuval_radv_race_pass){.is_noted = true};
+   if (get_gpuval(walk->cmd_buffer)->race)
+      gpuval_commands_add_observer(
+         walk->commands, &gpuval_race_observer,
+         gpuval_race_commands_create(walk, !gpuval_radv_looks_at_bytes(walk->cmd_buffer), &sink));
 }
 
 static bool
@@ -180,80 +137,22 @@ void
 gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer, const char *op)
 {
    struct gpuval_radv *gpuval = get_gpuval(cmd_buffer);
-   struct gpuval_radv_race_pass *pass = gpuval_radv_race_pass(cmd_buffer);
+   struct gpuval_race_step **draws = gpuval_radv_race_draws(cmd_buffer);
    if (!gpuval->race || !is_draw(op))
       return;
 
    uint32_t command_id = gpuval_radv_add_command(
       gpuval, cmd_buffer, &cmd_buffer->descriptors[VK_PIPELINE_BIND_POINT_GRAPHICS]);
-   if (!pass->draws) {
-      pass->draws = create_note(cmd_buffer, NOTE_DRAW);
-      pass->draws->command_id = command_id;
-      pass->draws->attachments = ~0u;
-      gpuval_radv_note_race(cmd_buffer, pass->draws);
+   if (!*draws) {
+      const struct gpuval_race_step step = {
+         .type = GPUVAL_RACE_DRAW,
+         .command_id = command_id,
+         .attachments = ~0u,
+      };
+      *draws = gpuval_race_step_copy(gpuval_radv_notes(cmd_buffer)->mem_ctx, &step);
+      gpuval_radv_note_race(cmd_buffer, *draws);
    }
-   pass->draws->last_id = command_id;
-}
-
-void
-gpuval_radv_race_clear_attachments(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                                   const VkClearAttachment *attachments)
-{
-   uint32_t command_id;
-
-   if (!get_gpuval(cmd_buffer)->race ||
-       !gpuval_radv_identify_command(cmd_buffer, "clear_attachments", &command_id))
-      return;
-
-   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_DRAW);
-   note->command_id = note->last_id = command_id;
-   note->attachments = gpuval_cleared_attachments(count, attachments);
-   gpuval_radv_note_race(cmd_buffer, note);
-   gpuval_radv_race_pass(cmd_buffer)->draws = NULL;
-}
-
-void
-gpuval_radv_race_end_rendering(struct radv_cmd_buffer *cmd_buffer)
-{
-   if (!get_gpuval(cmd_buffer)->race)
-      return;
-
-   struct gpuval_radv_race_pass *pass = gpuval_radv_race_pass(cmd_buffer);
-   uint32_t command_id;
-   if (pass->is_noted && gpuval_radv_identify_command(cmd_buffer, "end_rendering", &command_id)) {
-      struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_END_PASS);
-      note->command_id = command_id;
-      gpuval_radv_note_race(cmd_buffer, note);
-   }
-   *pass = (struct gpuval_radv_race_pass){0};
-}
-
-void
-gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info)
-{
-   if (!get_gpuval(cmd_buffer)->race)
-      return;
-
-   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
-   gpuval_race_add_barriers(&note->parts, info);
-   note->is_for_resources = gpuval_race_is_for_resources(info);
-   if (!gpuval_race_has_transitions(&note->parts) ||
-       gpuval_radv_identify_command(cmd_buffer, "pipeline_barrier", &note->command_id))
-      gpuval_radv_note_race(cmd_buffer, note);
-}
-
-void
-gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_dependency *events)
-{
-   if (!get_gpuval(cmd_buffer)->race)
-      return;
-
-   struct gpuval_radv_race_note *note = create_note(cmd_buffer, NOTE_TRANSITION);
-   note->events = events;
-   gpuval_race_add_events(&note->parts, events);
-   if (!gpuval_race_has_transitions(&note->parts) ||
-       gpuval_radv_identify_command(cmd_buffer, "wait_events", &note->command_id))
-      gpuval_radv_note_race(cmd_buffer, note);
+   (*draws)->last_id = command_id;
 }
 
 /* Shaders */
@@ -335,8 +234,10 @@ gpuval_radv_race_shaders(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd
       for (unsigned i = 0; shader && i < ARRAY_SIZE(shader->gpuval); i++) {
          if (!shader->gpuval[i])
             continue;
-         if (!note)
-            note = create_note(cmd_buffer, NOTE_SHADERS);
+         if (!note) {
+            note = rzalloc(gpuval_radv_notes(cmd_buffer)->mem_ctx, struct gpuval_radv_race_note);
+            util_dynarray_init(&note->uses, note);
+         }
          add_uses(note, &owner->descriptors[bind_point], shader->gpuval[i]);
       }
    }
@@ -400,37 +301,16 @@ gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned number,
    if (!state)
       return;
 
-   struct gpuval_race_queue *queue = state->queues[number];
-   if (!note) {
-      gpuval_race_queue_other(queue);
-      return;
-   }
-   switch (note->type) {
-   case NOTE_USE:
-      gpuval_race_queue_use(queue, note->command_id, &note->parts);
-      break;
-   case NOTE_BEGIN_PASS:
-      gpuval_race_queue_begin_pass(queue, note->command_id, note->flags, &note->parts);
-      break;
-   case NOTE_DRAW:
-      gpuval_race_queue_draw(queue, note->command_id, note->attachments);
-      gpuval_race_queue_draw(queue, note->last_id, note->attachments);
-      break;
-   case NOTE_END_PASS:
-      gpuval_race_queue_end_pass(queue, note->command_id);
-      break;
-   case NOTE_TRANSITION:
-      if (note->events)
-         gpuval_race_queue_events(queue, note->command_id, note->events, &note->parts);
-      else
-         gpuval_race_queue_barrier(queue, note->command_id, note->is_for_resources, &note->parts);
-      break;
-   case NOTE_SHADERS:
-      gpuval_race_queue_other(queue);
-      if (!again)
-         execute_shaders(state, queue, cmd_buffer, note);
-      break;
-   }
+   gpuval_race_queue_other(state->queues[number]);
+   if (note && !again)
+      execute_shaders(state, state->queues[number], cmd_buffer, note);
+}
+
+void
+gpuval_radv_race_step(struct gpuval_radv *gpuval, unsigned queue,
+                      const struct gpuval_race_step *step)
+{
+   gpuval_race_queue_execute(gpuval->race->queues[queue], step);
 }
 
 struct gpuval_race_segment *

@@ -13,8 +13,9 @@
 
 #include "gpuval_radv_private.h"
 
-/** What one command uses. It lives as long as what its command buffer has recorded. */
+/** What shaders of one command use. It lives as long as what its command buffer has recorded. */
 struct gpuval_radv_race_note;
+struct gpuval_race_step;
 struct gpuval_race_segment;
 
 /** After gpuval_hooks_init(). */
@@ -23,11 +24,6 @@ void gpuval_radv_finish_race(struct gpuval_radv *gpuval);
 
 /* Recording */
 
-/** Of a pipeline barrier, before the order of commands learns of it */
-void gpuval_radv_race_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info);
-/** and of a wait for events. @events lives as long as what the command buffer has recorded. */
-void gpuval_radv_race_events(struct radv_cmd_buffer *cmd_buffer,
-                             const struct gpuval_dependency *events);
 /** The action @op is being recorded, which may be a draw: gpuval_radv_begin_action() has named it. */
 void gpuval_radv_race_draw(struct radv_cmd_buffer *cmd_buffer, const char *op);
 /** What the shaders that are bound may use; NULL: nothing. */
@@ -41,10 +37,13 @@ gpuval_radv_race_shaders(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd
 void gpuval_radv_race_begin(struct gpuval_radv *gpuval, unsigned queue);
 /** A primary command buffer begins. */
 void gpuval_radv_race_begin_primary(struct gpuval_radv *gpuval, unsigned queue);
-/** @note: NULL: of another command. @again: its shaders may be running. */
+/** An action, whose shaders use nothing if @note is NULL. @again: they may be running. */
 void gpuval_radv_race_execute(struct gpuval_radv *gpuval, unsigned queue,
                               struct radv_cmd_buffer *cmd_buffer,
                               const struct gpuval_radv_race_note *note, bool again);
+/** A command without shaders that may use something */
+void gpuval_radv_race_step(struct gpuval_radv *gpuval, unsigned queue,
+                           const struct gpuval_race_step *step);
 /** What the submit has used, to look at when it has ended; or NULL. */
 struct gpuval_race_segment *gpuval_radv_race_end(struct gpuval_radv *gpuval);
 /** The highest serial that was given. */

@@ -7,6 +7,7 @@
  */
 
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_buffer.h"
@@ -14,49 +15,42 @@
 #include "radv_device.h"
 
 #include "gpuval/src/compat/gpuval_dynarray.h"
-#include "gpuval/src/core/structures/gpuval_structures.h"
+#include "gpuval/src/core/structures/gpuval_structure_commands.h"
 #include "vk_acceleration_structure.h"
-
-/* A command that makes something of a structure */
-struct note {
-   const struct vk_object_base *object;
-   const struct vk_object_base *from; /* what it is a copy of, or NULL */
-   enum gpuval_structure_state state;
-};
-
-static void
-add_note(struct radv_cmd_buffer *cmd_buffer, VkAccelerationStructureKHR to,
-         VkAccelerationStructureKHR from, enum gpuval_structure_state state)
-{
-   VK_FROM_HANDLE(vk_acceleration_structure, structure, to);
-   VK_FROM_HANDLE(vk_acceleration_structure, original, from);
-   const struct note note = {
-      .object = &structure->base,
-      .from = original ? &original->base : NULL,
-      .state = state,
-   };
-
-   util_dynarray_append_typed(gpuval_radv_built(cmd_buffer), struct note, note);
-}
-
-void
-gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
-{
-   util_dynarray_foreach (gpuval_radv_built(cmd_buffer), struct note, note) {
-      if (note->from)
-         gpuval_device_structure_copied(gpuval->device, note->object, note->from);
-      else
-         gpuval_device_structure_built(gpuval->device, note->object, note->state, NULL, 0);
-   }
-}
-
-/* Structures */
 
 static struct gpuval_structures *
 structures_of(const struct gpuval_radv *gpuval)
 {
    return gpuval_device_structures(gpuval->device);
 }
+
+/* Commands */
+
+static void
+note_structure(void *cmd_buffer, const struct gpuval_structure_note *note)
+{
+   util_dynarray_append_typed(gpuval_radv_built(cmd_buffer), struct gpuval_structure_note, *note);
+}
+
+void
+gpuval_radv_observe_structures(struct gpuval_radv_walk *walk)
+{
+   const struct gpuval_structure_sink sink = {.note = note_structure, .data = walk->cmd_buffer};
+   struct gpuval_radv *gpuval = radv_cmd_buffer_device(walk->cmd_buffer)->gpuval;
+
+   if (structures_of(gpuval))
+      gpuval_commands_add_observer(walk->commands, &gpuval_structure_observer,
+                                   gpuval_structure_commands_create(walk, gpuval->device, &sink));
+}
+
+void
+gpuval_radv_note_built(struct gpuval_radv *gpuval, struct radv_cmd_buffer *cmd_buffer)
+{
+   util_dynarray_foreach (gpuval_radv_built(cmd_buffer), struct gpuval_structure_note, note)
+      gpuval_structures_execute(gpuval->device, note);
+}
+
+/* Structures */
 
 void
 gpuval_radv_add_structure(struct gpuval_radv *gpuval, struct vk_acceleration_structure *structure,
@@ -153,35 +147,13 @@ gpuval_radv_build_structures(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
 
    for (uint32_t i = 0; i < count; i++) {
       bool is_top = infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_TOP_LEVEL_KHR;
-      enum gpuval_structure_state state =
-         is_top ? GPUVAL_STRUCTURE_TOP_LEVEL
-         : infos[i].type == VK_ACCELERATION_STRUCTURE_TYPE_BOTTOM_LEVEL_KHR
-            ? GPUVAL_STRUCTURE_BOTTOM_LEVEL
-            : GPUVAL_STRUCTURE_ANY_LEVEL;
 
-      add_note(cmd_buffer, infos[i].dstAccelerationStructure, VK_NULL_HANDLE, state);
       builds[i].info = infos[i];
       if (is_top && infos[i].geometryCount == 1)
          look_at_instances(cmd_buffer, &builds[i], ranges[i]);
       safe[i] = builds[i].info;
    }
    return safe;
-}
-
-void
-gpuval_radv_copy_structure(struct radv_cmd_buffer *cmd_buffer,
-                           const VkCopyAccelerationStructureInfoKHR *info)
-{
-   if (structures_of(radv_cmd_buffer_device(cmd_buffer)->gpuval))
-      add_note(cmd_buffer, info->dst, info->src, GPUVAL_STRUCTURE_NONE);
-}
-
-void
-gpuval_radv_load_structure(struct radv_cmd_buffer *cmd_buffer,
-                           const VkCopyMemoryToAccelerationStructureInfoKHR *info)
-{
-   if (structures_of(radv_cmd_buffer_device(cmd_buffer)->gpuval))
-      add_note(cmd_buffer, info->dst, VK_NULL_HANDLE, GPUVAL_STRUCTURE_ANY_LEVEL);
 }
 
 /* What RADV binds for null descriptors is also what GPUVAL_SAFE puts in place of others. */

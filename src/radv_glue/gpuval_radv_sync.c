@@ -17,6 +17,7 @@
 
 #include "gpuval_radv_layer.h"
 #include "gpuval_radv_race.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cmd_buffer.h"
@@ -47,19 +48,14 @@ struct note {
    struct gpuval_command_data *data; /* where the GPU reads it */
    uint32_t command_id;
    uint32_t *entry_base; /* by stage, where there is shadow memory */
-   struct gpuval_dependency *dependency;
+   const struct gpuval_dependency *dependency;
    VkEvent event;
    VkPipelineStageFlags2 stages; /* of the event */
    struct radv_cmd_buffer *secondary;
-   const struct gpuval_radv_race_note *race; /* RACE, WORK; or NULL */
+   const struct gpuval_radv_race_note *race; /* WORK; or NULL */
+   const struct gpuval_race_step *step;      /* RACE */
    struct gpuval_radv_bytes_part *bytes;     /* BYTES */
 };
-
-static struct gpuval_radv *
-get_gpuval(const struct radv_cmd_buffer *cmd_buffer)
-{
-   return radv_cmd_buffer_device(cmd_buffer)->gpuval;
-}
 
 /* Recording */
 
@@ -100,9 +96,9 @@ gpuval_radv_note_table(struct radv_cmd_buffer *cmd_buffer, uint64_t table)
 }
 
 void
-gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_radv_race_note *race)
+gpuval_radv_note_race(struct radv_cmd_buffer *cmd_buffer, const struct gpuval_race_step *step)
 {
-   const struct note note = {.type = NOTE_RACE, .race = race};
+   const struct note note = {.type = NOTE_RACE, .step = step};
    util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
@@ -133,82 +129,57 @@ get_image(VkImage handle, const VkImageSubresourceRange *range, uint64_t *addres
 
 static const struct gpuval_places places = {.buffer = get_buffer, .image = get_image};
 
-/* What a call says happens at once: one note. */
-static void
-note_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count, const VkEvent *events,
-                const VkDependencyInfo *infos)
-{
-   struct util_dynarray *notes = gpuval_radv_notes(cmd_buffer);
-   struct note note = {.type = NOTE_DEPENDENCY};
-
-   note.dependency = ralloc_size(notes->mem_ctx, gpuval_dependency_size(count, events, infos));
-   gpuval_dependency_init(note.dependency, count, events, infos,
-                          cmd_buffer->vk.pool->queue_family_index, &places);
-   if (events)
-      gpuval_radv_race_events(cmd_buffer, note.dependency);
-   util_dynarray_append_typed(notes, struct note, note);
-}
-
-void
-gpuval_radv_note_barrier(struct radv_cmd_buffer *cmd_buffer, const VkDependencyInfo *info)
-{
-   /* Mesa's own between the parts of a build orders nothing of the program's. */
-   if (!get_gpuval(cmd_buffer)->hooks.submits || *gpuval_radv_quiet(cmd_buffer) ||
-       gpuval_radv_is_in_action(cmd_buffer))
-      return;
-   gpuval_radv_race_barrier(cmd_buffer, info);
-   note_dependency(cmd_buffer, 1, NULL, info);
-}
-
-void
-gpuval_radv_note_set_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event,
-                           const VkDependencyInfo *info)
-{
-   const struct note note = {
-      .type = NOTE_SET_EVENT,
-      .event = event,
-      .stages = gpuval_event_stages(info),
-   };
-
-   if (get_gpuval(cmd_buffer)->hooks.submits)
-      util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
-}
-
-void
-gpuval_radv_note_reset_event(struct radv_cmd_buffer *cmd_buffer, VkEvent event)
-{
-   const struct note note = {.type = NOTE_RESET_EVENT, .event = event};
-
-   if (get_gpuval(cmd_buffer)->hooks.submits)
-      util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
-}
-
-void
-gpuval_radv_note_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                             const VkEvent *events, const VkDependencyInfo *infos)
-{
-   if (get_gpuval(cmd_buffer)->hooks.submits && !*gpuval_radv_quiet(cmd_buffer))
-      note_dependency(cmd_buffer, count, events, infos);
-}
-
-/* The runtime makes a wait without barriers and a barrier of a legacy wait, which orders what
- * came after the event as well. Neither is noted.
- */
-void
-gpuval_radv_begin_wait_events(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
+struct gpuval_dependency *
+gpuval_radv_create_dependency(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
                               const VkEvent *events, const VkDependencyInfo *infos)
 {
-   if (!get_gpuval(cmd_buffer)->hooks.submits)
-      return;
-   note_dependency(cmd_buffer, count, events, infos);
-   *gpuval_radv_quiet(cmd_buffer) = true;
+   struct gpuval_dependency *dependency = ralloc_size(gpuval_radv_notes(cmd_buffer)->mem_ctx,
+                                                      gpuval_dependency_size(count, events, infos));
+
+   gpuval_dependency_init(dependency, count, events, infos, cmd_buffer->vk.pool->queue_family_index,
+                          &places);
+   return dependency;
+}
+
+/* What was visited. What a call says happens at once: one note. */
+
+static void
+note_dependency(void *cmd_buffer, const struct gpuval_command_dependency *dependency)
+{
+   const struct note note = {
+      .type = NOTE_DEPENDENCY,
+      .dependency = dependency->events
+                       ? dependency->events
+                       : gpuval_radv_create_dependency(cmd_buffer, 1, NULL, dependency->barrier),
+   };
+   util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
+}
+
+static void
+note_set_event(void *cmd_buffer, VkEvent event, VkPipelineStageFlags2 stages)
+{
+   const struct note note = {.type = NOTE_SET_EVENT, .event = event, .stages = stages};
+   util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
+}
+
+static void
+note_reset_event(void *cmd_buffer, VkEvent event)
+{
+   const struct note note = {.type = NOTE_RESET_EVENT, .event = event};
+   util_dynarray_append_typed(gpuval_radv_notes(cmd_buffer), struct note, note);
 }
 
 void
-gpuval_radv_end_wait_events(struct radv_cmd_buffer *cmd_buffer)
+gpuval_radv_observe_order(struct gpuval_radv_walk *walk)
 {
-   if (get_gpuval(cmd_buffer)->hooks.submits)
-      *gpuval_radv_quiet(cmd_buffer) = false;
+   static const struct gpuval_command_observer observer = {
+      .dependency = note_dependency,
+      .set_event = note_set_event,
+      .reset_event = note_reset_event,
+   };
+
+   if (radv_cmd_buffer_device(walk->cmd_buffer)->gpuval->hooks.submits)
+      gpuval_commands_add_observer(walk->commands, &observer, walk->cmd_buffer);
 }
 
 /* Submitting */
@@ -354,7 +325,7 @@ execute(struct gpuval_radv *gpuval, unsigned queue, struct radv_cmd_buffer *cmd_
          execute(gpuval, queue, note->secondary);
          break;
       case NOTE_RACE:
-         gpuval_radv_race_execute(gpuval, queue, cmd_buffer, note->race, again);
+         gpuval_radv_race_step(gpuval, queue, note->step);
          break;
       }
    }

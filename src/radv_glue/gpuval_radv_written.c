@@ -15,13 +15,9 @@
 #include "radv_device.h"
 #include "radv_device_memory.h"
 #include "radv_image.h"
-#include "radv_query.h"
 
 #include "gpuval/src/compat/gpuval_runtime.h"
 #include "gpuval/src/core/memory/gpuval_marks.h"
-#include "gpuval/src/core/memory/gpuval_transfers.h"
-#include "util/ralloc.h"
-#include "vk_acceleration_structure.h"
 #include "vk_util.h"
 
 /* Memory */
@@ -143,86 +139,13 @@ gpuval_radv_written_buffer(struct gpuval_radv *gpuval, VkBuffer handle, uint64_t
                       MIN2(size, buffer->vk.size - offset));
 }
 
-/* From there to the end of the buffer: how much it is, is not known. */
 void
-gpuval_radv_written_address(struct gpuval_radv *gpuval, VkDeviceAddress address)
+gpuval_radv_written_address(struct gpuval_radv *gpuval, VkDeviceAddress address, uint64_t size)
 {
    struct gpuval_command_range range;
 
-   if (gpuval_device_has_marks(gpuval->device) && address &&
-       gpuval_device_find_buffer(gpuval->device, address, 1, &range))
+   if (size != VK_WHOLE_SIZE)
+      gpuval_marks_write(gpuval->device, address, size);
+   else if (gpuval_device_find_buffer(gpuval->device, address, 1, &range))
       gpuval_marks_write(gpuval->device, address, range.address + range.size - address);
-}
-
-void
-gpuval_radv_written_copy_buffer(struct gpuval_radv *gpuval, const VkCopyBufferInfo2 *info)
-{
-   for (uint32_t i = 0; i < info->regionCount; i++)
-      gpuval_radv_written_buffer(gpuval, info->dstBuffer, info->pRegions[i].dstOffset,
-                                 info->pRegions[i].size);
-}
-
-void
-gpuval_radv_written_copy_image_to_buffer(struct gpuval_radv *gpuval,
-                                         const VkCopyImageToBufferInfo2 *info)
-{
-   VK_FROM_HANDLE(vk_image, image, info->srcImage);
-
-   for (uint32_t i = 0; i < info->regionCount; i++) {
-      const VkBufferImageCopy2 *region = &info->pRegions[i];
-      const struct vk_image_buffer_layout layout = vk_image_buffer_copy_layout(image, region);
-      uint32_t layers = vk_image_subresource_layer_count(image, &region->imageSubresource);
-
-      gpuval_radv_written_buffer(gpuval, info->dstBuffer, region->bufferOffset,
-                                 layout.image_stride_B * MAX2(layers, region->imageExtent.depth));
-   }
-}
-
-static uint64_t
-query_size(VkQueryPool handle, VkQueryResultFlags flags)
-{
-   VK_FROM_HANDLE(radv_query_pool, pool, handle);
-   return gpuval_query_size(pool->vk.query_type, pool->vk.pipeline_statistics, flags);
-}
-
-void
-gpuval_radv_visit_queries(VkQueryPool pool, uint32_t count, VkBuffer buffer, VkDeviceSize offset,
-                          VkDeviceSize stride, VkQueryResultFlags flags,
-                          gpuval_access_function function, void *data)
-{
-   static const struct gpuval_command_driver driver = {.query_size = query_size};
-   const struct vk_cmd_queue_entry command = {
-      .type = VK_CMD_COPY_QUERY_POOL_RESULTS,
-      .u.copy_query_pool_results =
-         {
-            .query_pool = pool,
-            .query_count = count,
-            .dst_buffer = buffer,
-            .dst_offset = offset,
-            .stride = stride,
-            .flags = flags,
-         },
-   };
-   gpuval_command_visit_accesses(&command, &driver, function, data);
-}
-
-static void
-write_access(void *gpuval, const struct gpuval_command_access *access)
-{
-   gpuval_radv_written_buffer(gpuval, vk_buffer_to_handle((struct vk_buffer *)access->buffer),
-                              access->offset, access->size);
-}
-
-void
-gpuval_radv_written_copy_queries(struct gpuval_radv *gpuval, VkQueryPool pool, uint32_t count,
-                                 VkBuffer buffer, VkDeviceSize offset, VkDeviceSize stride,
-                                 VkQueryResultFlags flags)
-{
-   gpuval_radv_visit_queries(pool, count, buffer, offset, stride, flags, write_access, gpuval);
-}
-
-void
-gpuval_radv_written_generated(struct gpuval_radv *gpuval, const VkGeneratedCommandsInfoEXT *info)
-{
-   gpuval_marks_write(gpuval->device, info->preprocessAddress, info->preprocessSize);
 }

@@ -7,6 +7,7 @@
  */
 
 #include "gpuval_radv_layer.h"
+#include "gpuval_radv_walk.h"
 
 #include "gpuval/src/compat/gpuval_radv_driver.h"
 #include "radv_cs.h"
@@ -15,8 +16,8 @@
 
 #include "gpuval/src/base/gpuval_init.h"
 #include "gpuval/src/core/memory/gpuval_image_marks.h"
+#include "gpuval/src/core/memory/gpuval_init_commands.h"
 #include "gpuval/src/core/memory/gpuval_marks.h"
-#include "gpuval/src/core/memory/gpuval_transfers.h"
 #include "util/ralloc.h"
 #include "util/set.h"
 #include "vk_image.h"
@@ -189,29 +190,25 @@ gpuval_radv_images_get_descriptor(struct gpuval_radv *gpuval, const VkDescriptor
       gpuval_image_marks_forget(gpuval->device, vk_image_view_from_handle(image->imageView)->image);
 }
 
-/* Passes */
+/* Commands */
 
-struct attachment {
+struct discarded {
    const struct vk_image *image;
    VkImageSubresourceRange range;
-   bool is_discarded; /* at the end */
 };
 
-struct gpuval_radv_pass {
-   struct util_dynarray attachments; /* struct attachment: drawn to */
-   struct util_dynarray resolved;
-   bool has_drawn;
-   bool is_active;
+/* Of a command buffer */
+struct gpuval_radv_init {
+   struct gpuval_radv_walk *walk;
+   struct util_dynarray discarded; /* struct discarded: behind the command that is visited, */
+   bool is_written_back;           /* in front of which caches are as loads need them */
 };
 
-struct attachment_visit {
-   struct radv_cmd_buffer *cmd_buffer;
-   struct gpuval_radv_pass *pass;
-   const struct gpuval_attachment *attachment;
-   bool is_begun; /* its load operation has its effect */
-   bool has_id;
-   uint32_t command_id;
-};
+static struct gpuval_radv *
+gpuval_of(const struct gpuval_radv_init *init)
+{
+   return radv_cmd_buffer_device(init->walk->cmd_buffer)->gpuval;
+}
 
 static void
 take_first(void *data, uint64_t address, uint32_t count)
@@ -234,27 +231,28 @@ write_back(struct radv_cmd_buffer *cmd_buffer)
    radv_emit_cache_flush(cmd_buffer);
 }
 
+struct load {
+   struct gpuval_radv_init *init;
+   const struct gpuval_attachment *attachment;
+};
+
 /* Reads what is there: the GPU copies the marks. */
 static void
-load(struct attachment_visit *visit, const VkImageSubresourceRange *range)
+load_range(void *data, const VkImageSubresourceRange *range)
 {
-   struct radv_cmd_buffer *cmd_buffer = visit->cmd_buffer;
-   const struct radv_device *device = radv_cmd_buffer_device(cmd_buffer);
-   const struct gpuval_attachment *attachment = visit->attachment;
+   const struct load *load = data;
+   struct gpuval_radv_walk *walk = load->init->walk;
+   const struct gpuval_attachment *attachment = load->attachment;
    const struct vk_image *image = attachment->view->image;
    bool is_3d = image->image_type == VK_IMAGE_TYPE_3D;
    uint64_t address = 0;
 
-   gpuval_image_marks_visit(device->gpuval->device, image, range, take_first, &address);
+   gpuval_image_marks_visit(gpuval_of(load->init)->device, image, range, take_first, &address);
    if (!address)
       return;
-   if (!visit->has_id) {
-      write_back(cmd_buffer);
-      bool is_ours = gpuval_radv_begin_action(cmd_buffer, "begin_rendering", false, false);
-      visit->command_id = gpuval_radv_add_command(device->gpuval, cmd_buffer, NULL);
-      visit->has_id = true;
-      gpuval_radv_end_action(cmd_buffer, is_ours);
-   }
+   if (!load->init->is_written_back)
+      write_back(walk->cmd_buffer);
+   load->init->is_written_back = true;
 
    struct gpuval_command_failure failure = {
       .kind = GPUVAL_KIND_UNINITIALIZED_READ,
@@ -271,167 +269,98 @@ load(struct attachment_visit *visit, const VkImageSubresourceRange *range)
    };
    snprintf(failure.detail, sizeof(failure.detail), "the load operation of %s reads level %u",
             attachment->name, range->baseMipLevel);
-   gpuval_radv_add_look(cmd_buffer, &(struct gpuval_radv_look){
-                                       .command_id = visit->command_id,
-                                       .arguments =
-                                          {
-                                             .range = {.address = address},
-                                             .stride = GPUVAL_INIT_LAYER_SIZE,
-                                             .count = is_3d ? 1 : range->layerCount,
-                                          },
-                                       .load = ralloc_memdup(gpuval_radv_looks(cmd_buffer)->mem_ctx,
-                                                             &failure, sizeof(failure)),
-                                       .first_layer = range->baseArrayLayer,
-                                    });
-}
-
-/* All of it may become undefined. */
-static bool
-is_whole(const struct gpuval_attachment *attachment)
-{
-   return attachment->is_whole && attachment->view->image->image_type != VK_IMAGE_TYPE_3D;
+   gpuval_radv_add_look(walk->cmd_buffer,
+                        &(struct gpuval_radv_look){
+                           .command_id = gpuval_radv_visited_id(walk),
+                           .arguments =
+                              {
+                                 .range = {.address = address},
+                                 .stride = GPUVAL_INIT_LAYER_SIZE,
+                                 .count = is_3d ? 1 : range->layerCount,
+                              },
+                           .load = ralloc_memdup(gpuval_radv_looks(walk->cmd_buffer)->mem_ctx,
+                                                 &failure, sizeof(failure)),
+                           .first_layer = range->baseArrayLayer,
+                        });
 }
 
 static void
-visit_range(void *data, const VkImageSubresourceRange *range)
+load(void *data, const struct gpuval_attachment *attachment)
 {
-   struct attachment_visit *visit = data;
-   const struct gpuval_attachment *attachment = visit->attachment;
-   const struct attachment noted = {
-      .image = attachment->view->image,
-      .range = *range,
-      .is_discarded =
-         attachment->info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE && is_whole(attachment),
-   };
+   struct load load = {data, attachment};
 
-   util_dynarray_append_typed(
-      attachment->is_resolve ? &visit->pass->resolved : &visit->pass->attachments,
-      struct attachment, noted);
-   if (!visit->is_begun || attachment->is_resolve)
+   if (gpuval_of(load.init)->images)
+      gpuval_visit_attachment(attachment, load_range, &load);
+}
+
+static void
+write_buffer(void *init, const struct vk_buffer *buffer, uint64_t offset, uint64_t size)
+{
+   gpuval_radv_written_buffer(gpuval_of(init), vk_buffer_to_handle((struct vk_buffer *)buffer),
+                              offset, size);
+}
+
+static void
+write_address(void *init, VkDeviceAddress address, uint64_t size)
+{
+   gpuval_radv_written_address(gpuval_of(init), address, size);
+}
+
+static void
+write_image(void *data, const struct vk_image *image, const VkImageSubresourceRange *range)
+{
+   const struct gpuval_radv_init *init = data;
+
+   if (gpuval_of(init)->images)
+      mark(init->walk->cmd_buffer, image, range, true);
+}
+
+static void
+discard_image(void *data, const struct vk_image *image, const VkImageSubresourceRange *range,
+              bool later)
+{
+   struct gpuval_radv_init *init = data;
+   const struct discarded discarded = {image, *range};
+
+   if (!gpuval_of(init)->images)
       return;
-   if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD)
-      load(visit, range);
-   else if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR)
-      mark(visit->cmd_buffer, noted.image, range, true);
-   else if (attachment->info->loadOp == VK_ATTACHMENT_LOAD_OP_DONT_CARE && is_whole(attachment))
-      mark(visit->cmd_buffer, noted.image, range, false);
-}
-
-static void
-visit_attachment(void *data, const struct gpuval_attachment *attachment)
-{
-   struct attachment_visit *visit = data;
-
-   visit->attachment = attachment;
-   gpuval_visit_attachment(attachment, visit_range, visit);
-}
-
-static void
-mark_all(struct radv_cmd_buffer *cmd_buffer, struct util_dynarray *attachments)
-{
-   util_dynarray_foreach (attachments, struct attachment, attachment)
-      mark(cmd_buffer, attachment->image, &attachment->range, true);
-}
-
-void
-gpuval_radv_images_begin_rendering(struct radv_cmd_buffer *cmd_buffer, const VkRenderingInfo *info)
-{
-   void *mem_ctx;
-
-   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
-      return;
-
-   struct gpuval_radv_pass **pass = gpuval_radv_pass(cmd_buffer, &mem_ctx);
-   if (!*pass) {
-      *pass = rzalloc(mem_ctx, struct gpuval_radv_pass);
-      util_dynarray_init(&(*pass)->attachments, *pass);
-      util_dynarray_init(&(*pass)->resolved, *pass);
-   }
-   util_dynarray_clear(&(*pass)->attachments);
-   util_dynarray_clear(&(*pass)->resolved);
-   (*pass)->has_drawn = false;
-
-   struct attachment_visit visit = {
-      .cmd_buffer = cmd_buffer,
-      .pass = *pass,
-      .is_begun = !(info->flags & VK_RENDERING_RESUMING_BIT),
-   };
-   gpuval_visit_attachments(info, false, visit_attachment, &visit);
-   if (!(info->flags & VK_RENDERING_SUSPENDING_BIT))
-      gpuval_visit_attachments(info, true, visit_attachment, &visit);
+   if (later)
+      util_dynarray_append_typed(&init->discarded, struct discarded, discarded);
    else
-      util_dynarray_foreach (&(*pass)->attachments, struct attachment, attachment)
-         attachment->is_discarded = false;
-   (*pass)->is_active = true; /* what has been recorded so far is no draw */
+      mark(init->walk->cmd_buffer, image, range, false);
 }
 
 void
-gpuval_radv_images_end_rendering(struct radv_cmd_buffer *cmd_buffer)
+gpuval_radv_discard_images(struct gpuval_radv_init *init)
 {
-   struct marking marking = {.cmd_buffer = cmd_buffer};
-   void *mem_ctx;
+   struct marking marking = {.cmd_buffer = init->walk->cmd_buffer};
 
-   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
-      return;
-
-   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
-   if (!pass || !pass->is_active)
-      return;
-   util_dynarray_foreach (&pass->attachments, struct attachment, attachment) {
-      if (attachment->is_discarded)
-         add(&marking, attachment->image, &attachment->range);
-   }
+   util_dynarray_foreach (&init->discarded, struct discarded, discarded)
+      add(&marking, discarded->image, &discarded->range);
    end(&marking);
-   mark_all(cmd_buffer, &pass->resolved);
-   pass->is_active = false;
+   util_dynarray_clear(&init->discarded);
+   init->is_written_back = false;
 }
 
 void
-gpuval_radv_note_draw(struct radv_cmd_buffer *cmd_buffer)
+gpuval_radv_observe_init(struct gpuval_radv_walk *walk)
 {
-   void *mem_ctx;
+   static const struct gpuval_init_memory memory = {
+      .write_buffer = write_buffer,
+      .write_address = write_address,
+      .write_image = write_image,
+      .discard_image = discard_image,
+      .takes_gaps = true,
+      .load = load,
+   };
 
-   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
+   if (!gpuval_device_has_marks(radv_cmd_buffer_device(walk->cmd_buffer)->gpuval->device))
       return;
-
-   struct gpuval_radv_pass *pass = *gpuval_radv_pass(cmd_buffer, &mem_ctx);
-   if (!pass || !pass->is_active || pass->has_drawn)
-      return;
-   mark_all(cmd_buffer, &pass->attachments);
-   pass->has_drawn = true;
-}
-
-/* Other commands */
-
-void
-gpuval_radv_images_transfer(void *data, const struct gpuval_transfer *transfer)
-{
-   struct radv_cmd_buffer *cmd_buffer = data;
-
-   if (radv_cmd_buffer_device(cmd_buffer)->gpuval->images && gpuval_access_is_write(transfer) &&
-       transfer->image)
-      mark(cmd_buffer, transfer->image, &transfer->range, true);
-}
-
-/* Legacy waits have their transitions in a barrier of the runtime's. */
-void
-gpuval_radv_images_transition(struct radv_cmd_buffer *cmd_buffer, uint32_t count,
-                              const VkDependencyInfo *infos)
-{
-   struct marking marking = {.cmd_buffer = cmd_buffer};
-
-   if (!radv_cmd_buffer_device(cmd_buffer)->gpuval->images)
-      return;
-   for (uint32_t i = 0; i < count; i++) {
-      for (uint32_t j = 0; j < infos[i].imageMemoryBarrierCount; j++) {
-         const VkImageMemoryBarrier2 *barrier = &infos[i].pImageMemoryBarriers[j];
-
-         if (barrier->image && barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED &&
-             barrier->newLayout != VK_IMAGE_LAYOUT_UNDEFINED)
-            add(&marking, vk_image_from_handle(barrier->image), &barrier->subresourceRange);
-      }
-   }
-   end(&marking);
+   walk->init = rzalloc(walk, struct gpuval_radv_init);
+   walk->init->walk = walk;
+   util_dynarray_init(&walk->init->discarded, walk->init);
+   gpuval_commands_add_observer(walk->commands, &gpuval_init_observer,
+                                gpuval_init_commands_create(walk, &memory, walk->init));
 }
 
 void

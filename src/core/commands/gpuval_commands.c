@@ -8,6 +8,7 @@
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "gpuval/src/compat/gpuval_runtime.h"
 #include "util/ralloc.h"
+#include "vk_limits.h"
 
 #define MAX_FEEDBACK_BUFFERS 4
 
@@ -29,9 +30,10 @@ struct gpuval_commands {
    bool wants_attachments;
 
    /* State of the command buffer */
-   const VkRenderingInfo *rendering; /* NULL: outside of renderings */
+   const VkRenderingInfo *rendering; /* NULL: outside of renderings; else this one: */
+   VkRenderingInfo kept_rendering;
+   VkRenderingAttachmentInfo kept_attachments[MESA_VK_MAX_COLOR_ATTACHMENTS + 2];
    struct feedback_buffer feedback_buffers[MAX_FEEDBACK_BUFFERS];
-   bool feedback_active;
    bool feedback_begins; /* its beginning was the last command */
 };
 
@@ -66,7 +68,6 @@ void
 gpuval_commands_begin(struct gpuval_commands *commands)
 {
    commands->rendering = NULL;
-   commands->feedback_active = false;
    memset(commands->feedback_buffers, 0, sizeof(commands->feedback_buffers));
    TELL(commands, reset);
 }
@@ -122,10 +123,39 @@ tell_attachments(const struct gpuval_commands *commands, enum gpuval_attachment_
                                tell_attachment, &visit);
 }
 
+static const VkRenderingAttachmentInfo *
+keep_attachments(VkRenderingAttachmentInfo *to, const VkRenderingAttachmentInfo *attachments,
+                 uint32_t count)
+{
+   for (uint32_t i = 0; attachments && i < count; i++) {
+      to[i] = attachments[i];
+      to[i].pNext = NULL;
+   }
+   return attachments ? to : NULL;
+}
+
+/* The command that begins a rendering may be gone when draws and its end are visited. */
+static void
+keep_rendering(struct gpuval_commands *commands, const VkRenderingInfo *info)
+{
+   const uint32_t max = MESA_VK_MAX_COLOR_ATTACHMENTS;
+   VkRenderingAttachmentInfo *attachments = commands->kept_attachments;
+   VkRenderingInfo *kept = &commands->kept_rendering;
+
+   *kept = *info;
+   kept->pNext = NULL;
+   kept->colorAttachmentCount = MIN2(info->colorAttachmentCount, max);
+   kept->pColorAttachments =
+      keep_attachments(attachments, info->pColorAttachments, kept->colorAttachmentCount);
+   kept->pDepthAttachment = keep_attachments(&attachments[max], info->pDepthAttachment, 1);
+   kept->pStencilAttachment = keep_attachments(&attachments[max + 1], info->pStencilAttachment, 1);
+   commands->rendering = kept;
+}
+
 static void
 begin_rendering(struct gpuval_commands *commands, const VkRenderingInfo *info)
 {
-   commands->rendering = info;
+   keep_rendering(commands, info);
    TELL(commands, begin_rendering, info);
    if (!(info->flags & VK_RENDERING_RESUMING_BIT))
       tell_attachments(commands, GPUVAL_ATTACHMENT_LOAD, NULL);
@@ -223,7 +253,9 @@ describe_captured(const struct gpuval_commands *commands, const struct gpuval_ac
    }
 }
 
-/* How much of it depends on the draw's primitives. */
+/* How much of it depends on the primitives of the draws up to its end, which may be anywhere in the
+ * buffers: these stay bound.
+ */
 static void
 describe_feedback(const struct gpuval_commands *commands, const struct gpuval_access_sink *sink)
 {
@@ -287,10 +319,7 @@ note_state(struct gpuval_commands *commands, const struct vk_cmd_queue_entry *co
       bind_feedback_buffers(commands, &command->u.bind_transform_feedback_buffers_ext);
       return;
    case VK_CMD_BEGIN_TRANSFORM_FEEDBACK_EXT:
-      commands->feedback_active = commands->feedback_begins = true;
-      return;
-   case VK_CMD_END_TRANSFORM_FEEDBACK_EXT:
-      commands->feedback_active = false;
+      commands->feedback_begins = true;
       return;
    }
 }
@@ -343,15 +372,6 @@ tell_access(void *data, const struct gpuval_command_access *access)
    TELL(commands, access, access);
 }
 
-static void
-tell_feedback(struct gpuval_commands *commands)
-{
-   const struct gpuval_access_sink sink = {tell_access, commands};
-
-   if (commands->feedback_active && commands->wants_accesses)
-      describe_feedback(commands, &sink);
-}
-
 void
 gpuval_commands_visit(struct gpuval_commands *commands, const struct vk_cmd_queue_entry *command)
 {
@@ -364,6 +384,8 @@ gpuval_commands_visit(struct gpuval_commands *commands, const struct vk_cmd_queu
       describe_captured(commands, &sink);
    if (commands->wants_accesses)
       gpuval_command_visit_accesses(command, commands->driver, tell_access, commands);
+   if (commands->wants_accesses && command->type == VK_CMD_BEGIN_TRANSFORM_FEEDBACK_EXT)
+      describe_feedback(commands, &sink);
 
    switch (gpuval_command_kind(command->type)) {
    case GPUVAL_COMMAND_STATE:
@@ -371,7 +393,6 @@ gpuval_commands_visit(struct gpuval_commands *commands, const struct vk_cmd_queu
       break;
    case GPUVAL_COMMAND_DRAW:
    case GPUVAL_COMMAND_GENERATED:
-      tell_feedback(commands);
       tell_attachments(commands, GPUVAL_ATTACHMENT_DRAW, NULL);
       break;
    case GPUVAL_COMMAND_RENDERING:

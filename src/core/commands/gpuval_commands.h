@@ -65,7 +65,9 @@ struct gpuval_command_observer {
 
    /* A rendering begins: before its attachments are loaded. */
    void (*begin_rendering)(void *data, const VkRenderingInfo *info);
-   /* An attachment of the rendering that is being executed is used; by draws once for each. */
+   /* An attachment of the rendering that is being executed is used; by draws once for each. @info
+    * is without what is behind pNext, and gone when the rendering has ended.
+    */
    void (*attachment)(void *data, const VkRenderingInfo *info,
                       const struct gpuval_attachment *attachment,
                       enum gpuval_attachment_event event);

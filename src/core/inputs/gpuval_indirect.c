@@ -30,8 +30,9 @@ read_buffer(const struct gpuval_host_memory *memory, VkBuffer handle)
    VK_FROM_HANDLE(vk_buffer, buffer, handle);
    uint64_t address = memory->find_buffer(buffer);
 
-   return address && memory->finish_writes(memory->data, buffer) ? (const void *)(uintptr_t)address
-                                                                 : NULL;
+   return address && memory->finish_writes && memory->finish_writes(memory->data, buffer)
+             ? (const void *)(uintptr_t)address
+             : NULL;
 }
 
 static void
@@ -77,7 +78,9 @@ get_counted_draws(const struct gpuval_host_memory *memory,
                   struct gpuval_indirect *indirect)
 {
    get_count(memory, draw->count_buffer, draw->count_buffer_offset, indirect);
-   uint32_t count = indirect->count ? MIN2(*indirect->count, draw->max_draw_count) : 0;
+   uint32_t count = indirect->count         ? MIN2(*indirect->count, draw->max_draw_count)
+                    : memory->finish_writes ? 0
+                                            : draw->max_draw_count;
 
    indirect->arguments.type = type;
    indirect->arguments.counted = true;
@@ -107,7 +110,8 @@ get_trace(const struct gpuval_host_memory *memory, VkDeviceAddress address,
    if (gpuval_device_find_buffer(memory->device, address, gpuval_arguments_size(type),
                                  &arguments->range)) {
       /* An address is the host's, and barriers wait for what is written there. */
-      arguments->data = (const void *)(uintptr_t)arguments->range.address;
+      if (memory->finish_writes)
+         arguments->data = (const void *)(uintptr_t)arguments->range.address;
       arguments->offset = address - arguments->range.address;
    }
    arguments->range.type = "address";

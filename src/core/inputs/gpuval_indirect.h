@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Where an indirect command reads its arguments, for hosts that execute commands themselves and so
- * can read them, too.
+/* Where an indirect command reads its arguments. Hosts that execute commands themselves can read
+ * them, too.
  */
 
 #ifndef GPUVAL_INDIRECT_H
@@ -19,14 +19,14 @@ struct gpuval_device;
 struct vk_buffer;
 struct vk_cmd_queue_entry;
 
-/** Memory that commands read, whose addresses are the host's. */
+/** Memory that commands read. Its addresses are the host's where it has finish_writes(). */
 struct gpuval_host_memory {
    struct gpuval_device *device;
 
    /* Returns the address of a buffer; 0: it has no memory. */
    uint64_t (*find_buffer)(const struct vk_buffer *buffer);
    /* Waits for work that has been executed and may write the buffer. Returns false if it cannot be
-    * read.
+    * read. NULL: the host reads nothing, and as many arguments are described as there may be.
     */
    bool (*finish_writes)(void *data, const struct vk_buffer *buffer);
    void *data;

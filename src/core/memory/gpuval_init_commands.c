@@ -23,7 +23,6 @@ gpuval_init_commands_create(void *mem_ctx, const struct gpuval_init_memory *memo
    return init;
 }
 
-/* Scratch memory, of which nobody knows which bytes a command writes, has nothing to be read. */
 static void
 note_access(void *data, const struct gpuval_command_access *access)
 {
@@ -35,7 +34,7 @@ note_access(void *data, const struct gpuval_command_access *access)
       init->memory->write_image(init->data, access->image, &access->range);
    else if (access->buffer)
       init->memory->write_buffer(init->data, access->buffer, access->offset, access->size);
-   else if (!access->has_gaps)
+   else if (!access->has_gaps || init->memory->takes_gaps)
       init->memory->write_address(init->data, access->address, access->size);
 }
 

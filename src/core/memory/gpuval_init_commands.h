@@ -15,7 +15,9 @@ extern "C" {
 
 /** Functions that change or look at the init state of memory */
 struct gpuval_init_memory {
-   /* A command writes some bytes, which are in the buffer, or subresources. */
+   /* A command writes some bytes, which are in the buffer, or subresources. At an address @size may
+    * be VK_WHOLE_SIZE: how much it is, is not known.
+    */
    void (*write_buffer)(void *data, const struct vk_buffer *buffer, uint64_t offset, uint64_t size);
    void (*write_address)(void *data, VkDeviceAddress address, uint64_t size);
    void (*write_image)(void *data, const struct vk_image *image,
@@ -24,6 +26,11 @@ struct gpuval_init_memory {
    /* Subresources become undefined. @later: others that run may still read them. */
    void (*discard_image)(void *data, const struct vk_image *image,
                          const VkImageSubresourceRange *range, bool later);
+
+   /* Bytes at addresses of which some are written, and nobody knows which, count as written. Else
+    * they are left as they are: that is scratch memory, where nothing is to be read.
+    */
+   bool takes_gaps;
 
    /* A load operation reads an attachment. */
    void (*load)(void *data, const struct gpuval_attachment *attachment);

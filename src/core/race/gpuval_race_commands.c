@@ -8,27 +8,23 @@
 #include "util/ralloc.h"
 
 struct gpuval_race_commands {
-   struct gpuval_race_queue *queue;
+   struct gpuval_race_sink sink;
    bool with_buffers;
-   gpuval_command_id_function command_id;
-   void *data;
 
-   struct util_dynarray parts; /* of the command that is visited: struct gpuval_race_part */
-   bool is_query_copy;         /* it is vkCmdCopyQueryPoolResults(), */
-   bool is_noted;              /* and the queue knows of it */
+   /* Of the command that is visited: */
+   struct gpuval_race_step step;
+   bool is_told;
+   bool is_query_copy; /* it is vkCmdCopyQueryPoolResults() */
 };
 
 struct gpuval_race_commands *
-gpuval_race_commands_create(void *mem_ctx, struct gpuval_race_queue *queue, bool with_buffers,
-                            gpuval_command_id_function command_id, void *data)
+gpuval_race_commands_create(void *mem_ctx, bool with_buffers, const struct gpuval_race_sink *sink)
 {
    struct gpuval_race_commands *race = rzalloc(mem_ctx, struct gpuval_race_commands);
 
-   race->queue = queue;
+   race->sink = *sink;
    race->with_buffers = with_buffers;
-   race->command_id = command_id;
-   race->data = data;
-   util_dynarray_init(&race->parts, race);
+   util_dynarray_init(&race->step.parts, race);
    return race;
 }
 
@@ -37,9 +33,10 @@ begin(void *data, const struct vk_cmd_queue_entry *command)
 {
    struct gpuval_race_commands *race = data;
 
-   util_dynarray_clear(&race->parts);
+   race->step.type = GPUVAL_RACE_OTHER;
+   util_dynarray_clear(&race->step.parts);
+   race->is_told = false;
    race->is_query_copy = command->type == VK_CMD_COPY_QUERY_POOL_RESULTS;
-   race->is_noted = false;
 }
 
 /* Takes those of copies, blits, resolves, clears, fills and updates. Other bytes of buffers are
@@ -56,7 +53,7 @@ note_access(void *data, const struct gpuval_command_access *access)
    if (!access->image && !race->with_buffers)
       return;
    if (!(access->stages & ~transfers) && !race->is_query_copy)
-      gpuval_race_add_access(&race->parts, access);
+      gpuval_race_add_access(&race->step.parts, access);
 }
 
 static void
@@ -64,60 +61,63 @@ begin_rendering(void *data, const VkRenderingInfo *info)
 {
    struct gpuval_race_commands *race = data;
 
-   util_dynarray_clear(&race->parts);
-   gpuval_race_add_attachments(&race->parts, info);
-   gpuval_race_queue_begin_pass(race->queue, race->command_id(race->data), info->flags,
-                                &race->parts);
-   race->is_noted = true;
+   util_dynarray_clear(&race->step.parts);
+   gpuval_race_add_attachments(&race->step.parts, info);
+   race->step.type = GPUVAL_RACE_BEGIN_PASS;
+   race->step.flags = info->flags;
 }
 
 static void
 end_rendering(void *data, const VkRenderingInfo *info)
 {
    struct gpuval_race_commands *race = data;
-
-   gpuval_race_queue_end_pass(race->queue, race->command_id(race->data));
-   race->is_noted = true;
+   race->step.type = GPUVAL_RACE_END_PASS;
 }
 
+/* Has a queue learn of it, or keeps it until the command is executed. */
+static void
+tell(struct gpuval_race_commands *race, uint32_t command_id)
+{
+   race->step.command_id = race->step.last_id = command_id;
+   race->sink.step(race->sink.data, &race->step);
+   race->is_told = true;
+}
+
+/* In front of gpuval_order_observer, which hears of it next */
 static void
 dependency(void *data, const struct gpuval_command_dependency *dependency)
 {
    struct gpuval_race_commands *race = data;
    const VkDependencyInfo *info = dependency->barrier;
 
+   race->step.type = info ? GPUVAL_RACE_BARRIER : GPUVAL_RACE_EVENTS;
+   race->step.events = dependency->events;
+   race->step.is_for_resources = info && gpuval_race_is_for_resources(info);
    if (info)
-      gpuval_race_add_barriers(&race->parts, info);
+      gpuval_race_add_barriers(&race->step.parts, info);
    else
-      gpuval_race_add_events(&race->parts, dependency->events);
-   uint32_t command_id =
-      gpuval_race_has_transitions(&race->parts) ? race->command_id(race->data) : 0;
-
-   if (info)
-      gpuval_race_queue_barrier(race->queue, command_id, gpuval_race_is_for_resources(info),
-                                &race->parts);
-   else
-      gpuval_race_queue_events(race->queue, command_id, dependency->events, &race->parts);
-   race->is_noted = true;
+      gpuval_race_add_events(&race->step.parts, dependency->events);
+   tell(race, gpuval_race_has_transitions(&race->step.parts)
+                 ? race->sink.command_id(race->sink.data)
+                 : 0);
 }
 
 static void
 end(void *data, const struct vk_cmd_queue_entry *command)
 {
+   const struct vk_cmd_clear_attachments *clear = &command->u.clear_attachments;
    struct gpuval_race_commands *race = data;
 
-   if (race->is_noted)
+   if (race->is_told)
       return;
    if (command->type == VK_CMD_CLEAR_ATTACHMENTS) {
-      const struct vk_cmd_clear_attachments *clear = &command->u.clear_attachments;
-      gpuval_race_queue_draw(
-         race->queue, race->command_id(race->data),
-         gpuval_cleared_attachments(clear->attachment_count, clear->attachments));
+      race->step.type = GPUVAL_RACE_DRAW;
+      race->step.attachments =
+         gpuval_cleared_attachments(clear->attachment_count, clear->attachments);
+   } else if (race->step.type == GPUVAL_RACE_OTHER && race->step.parts.size) {
+      race->step.type = GPUVAL_RACE_USE;
    }
-   if (race->parts.size)
-      gpuval_race_queue_use(race->queue, race->command_id(race->data), &race->parts);
-   else
-      gpuval_race_queue_other(race->queue);
+   tell(race, race->step.type == GPUVAL_RACE_OTHER ? 0 : race->sink.command_id(race->sink.data));
 }
 
 const struct gpuval_command_observer gpuval_race_observer = {

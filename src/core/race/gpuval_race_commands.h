@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The check `race`, what commands without shaders use: an observer of commands. */
+/* The check `race`, what commands without shaders use: an observer of commands. What it
+ * hears of one is a step, which a queue that executes commands when they are visited takes at once,
+ * and a driver that records them keeps until then.
+ */
 
 #ifndef GPUVAL_RACE_COMMANDS_H
 #define GPUVAL_RACE_COMMANDS_H
@@ -12,18 +15,20 @@ extern "C" {
 #endif
 
 struct gpuval_race_commands;
-struct gpuval_race_queue;
+struct gpuval_race_step;
 
-/** Returns the id of the command that is being visited, for reports. */
-typedef uint32_t (*gpuval_command_id_function)(void *data);
+/** Where steps go to. */
+struct gpuval_race_sink {
+   /* Returns the id of the command that is being visited, for reports. */
+   uint32_t (*command_id)(void *data);
+   /* One for each command that is visited. @step is gone when it returns. */
+   void (*step)(void *data, const struct gpuval_race_step *step);
+   void *data;
+};
 
-/**
- * What is visited is what @queue executes. @with_buffers: `sync` does not look at bytes that
- * transfers access.
- */
-struct gpuval_race_commands *
-gpuval_race_commands_create(void *mem_ctx, struct gpuval_race_queue *queue, bool with_buffers,
-                            gpuval_command_id_function command_id, void *data);
+/** @with_buffers: `sync` does not look at bytes that transfers access. @sink is copied. */
+struct gpuval_race_commands *gpuval_race_commands_create(void *mem_ctx, bool with_buffers,
+                                                         const struct gpuval_race_sink *sink);
 
 /** For a struct gpuval_race_commands */
 extern const struct gpuval_command_observer gpuval_race_observer;

@@ -710,6 +710,47 @@ gpuval_race_queue_events(struct gpuval_race_queue *queue, uint32_t command_id,
    note_barriers(queue, is_for_resources ? events->num_parts : 0, parts);
 }
 
+/* Steps */
+
+struct gpuval_race_step *
+gpuval_race_step_copy(void *mem_ctx, const struct gpuval_race_step *step)
+{
+   struct gpuval_race_step *copy = ralloc_memdup(mem_ctx, step, sizeof(*step));
+
+   copy->parts.data = ralloc_memdup(copy, step->parts.data, step->parts.size);
+   return copy;
+}
+
+void
+gpuval_race_queue_execute(struct gpuval_race_queue *queue, const struct gpuval_race_step *step)
+{
+   switch (step->type) {
+   case GPUVAL_RACE_OTHER:
+      gpuval_race_queue_other(queue);
+      return;
+   case GPUVAL_RACE_USE:
+      gpuval_race_queue_use(queue, step->command_id, &step->parts);
+      return;
+   case GPUVAL_RACE_BEGIN_PASS:
+      gpuval_race_queue_begin_pass(queue, step->command_id, step->flags, &step->parts);
+      return;
+   case GPUVAL_RACE_DRAW:
+      gpuval_race_queue_draw(queue, step->command_id, step->attachments);
+      if (step->last_id != step->command_id)
+         gpuval_race_queue_draw(queue, step->last_id, step->attachments);
+      return;
+   case GPUVAL_RACE_END_PASS:
+      gpuval_race_queue_end_pass(queue, step->command_id);
+      return;
+   case GPUVAL_RACE_BARRIER:
+      gpuval_race_queue_barrier(queue, step->command_id, step->is_for_resources, &step->parts);
+      return;
+   case GPUVAL_RACE_EVENTS:
+      gpuval_race_queue_events(queue, step->command_id, step->events, &step->parts);
+      return;
+   }
+}
+
 /* Shaders */
 
 /* Where what a view has is used somewhere; nothing: nobody knows where. */

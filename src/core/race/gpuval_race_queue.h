@@ -108,6 +108,35 @@ void gpuval_race_queue_events(struct gpuval_race_queue *queue, uint32_t command_
                               const struct gpuval_dependency *events,
                               const struct util_dynarray *parts);
 
+/* Steps: what a queue is told of one command without shaders, at once or when it executes it */
+
+enum gpuval_race_step_type {
+   GPUVAL_RACE_OTHER,
+   GPUVAL_RACE_USE,
+   GPUVAL_RACE_BEGIN_PASS,
+   GPUVAL_RACE_DRAW,
+   GPUVAL_RACE_END_PASS,
+   GPUVAL_RACE_BARRIER,
+   GPUVAL_RACE_EVENTS,
+};
+
+struct gpuval_race_step {
+   enum gpuval_race_step_type type;
+   uint32_t command_id;
+   uint32_t last_id;                       /* DRAW: the last of several draws, */
+   uint32_t attachments;                   /* and bits */
+   VkRenderingFlags flags;                 /* BEGIN_PASS */
+   bool is_for_resources;                  /* BARRIER: gpuval_race_is_for_resources() */
+   const struct gpuval_dependency *events; /* EVENTS */
+   struct util_dynarray parts;             /* struct gpuval_race_part */
+};
+
+/** Returns a copy, with its parts, of a step that lives no longer than a call. */
+struct gpuval_race_step *gpuval_race_step_copy(void *mem_ctx, const struct gpuval_race_step *step);
+/** The command comes next: calls one of the functions above. */
+void gpuval_race_queue_execute(struct gpuval_race_queue *queue,
+                               const struct gpuval_race_step *step);
+
 /**
  * What the host does itself, before it does so: @op is static. @queue is none that executes
  * commands, and has a number of its own, or does not end with it.

@@ -2,29 +2,25 @@
 
 #include "gpuval_structure_commands.h"
 
-#include "gpuval_structures.h"
-
 #include "gpuval/src/compat/gpuval_dynarray.h"
 #include "util/ralloc.h"
 #include "vk_acceleration_structure.h"
 
 struct gpuval_structure_commands {
    struct gpuval_device *device;
-   gpuval_report_function report;
-   void *data;
+   struct gpuval_structure_sink sink;
    bool has_failed;
 };
 
 struct gpuval_structure_commands *
 gpuval_structure_commands_create(void *mem_ctx, struct gpuval_device *device,
-                                 gpuval_report_function report, void *data)
+                                 const struct gpuval_structure_sink *sink)
 {
    struct gpuval_structure_commands *structures =
       rzalloc(mem_ctx, struct gpuval_structure_commands);
 
    structures->device = device;
-   structures->report = report;
-   structures->data = data;
+   structures->sink = *sink;
    return structures;
 }
 
@@ -80,21 +76,46 @@ check_instances(struct gpuval_structure_commands *structures,
    }
    if (!failure.count)
       return;
-   structures->report(structures->data, &failure);
+   structures->sink.report(structures->sink.data, &failure);
    structures->has_failed = true;
 }
 
 /* Commands */
+
+void
+gpuval_structures_execute(struct gpuval_device *device, const struct gpuval_structure_note *note)
+{
+   if (note->from)
+      gpuval_device_structure_copied(device, note->structure, note->from);
+   else
+      gpuval_device_structure_built(device, note->structure, note->state, note->references,
+                                    note->num_references);
+}
 
 static void
 note_built(const struct gpuval_structure_commands *structures, VkAccelerationStructureKHR handle,
            enum gpuval_structure_state state, const struct util_dynarray *references)
 {
    VK_FROM_HANDLE(vk_acceleration_structure, structure, handle);
+   const struct gpuval_structure_note note = {
+      .structure = &structure->base,
+      .state = state,
+      .references = references ? util_dynarray_begin(references) : NULL,
+      .num_references = references ? util_dynarray_num_elements(references, uint64_t) : 0,
+   };
 
-   gpuval_device_structure_built(structures->device, &structure->base, state,
-                                 references ? util_dynarray_begin(references) : NULL,
-                                 references ? util_dynarray_num_elements(references, uint64_t) : 0);
+   structures->sink.note(structures->sink.data, &note);
+}
+
+static void
+note_copied(const struct gpuval_structure_commands *structures,
+            const VkCopyAccelerationStructureInfoKHR *info)
+{
+   VK_FROM_HANDLE(vk_acceleration_structure, src, info->src);
+   VK_FROM_HANDLE(vk_acceleration_structure, dst, info->dst);
+   const struct gpuval_structure_note note = {.structure = &dst->base, .from = &src->base};
+
+   structures->sink.note(structures->sink.data, &note);
 }
 
 static void
@@ -105,7 +126,7 @@ build_top_level(struct gpuval_structure_commands *structures,
    struct util_dynarray references;
 
    util_dynarray_init(&references, NULL);
-   if (structures->report)
+   if (structures->sink.report)
       check_instances(structures, info, ranges, &references);
    note_built(structures, info->dstAccelerationStructure, GPUVAL_STRUCTURE_TOP_LEVEL, &references);
    util_dynarray_fini(&references);
@@ -137,14 +158,9 @@ begin(void *data, const struct vk_cmd_queue_entry *command)
    case VK_CMD_BUILD_ACCELERATION_STRUCTURES_KHR:
       build(structures, &command->u.build_acceleration_structures_khr);
       return;
-   case VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR: {
-      const VkCopyAccelerationStructureInfoKHR *info =
-         command->u.copy_acceleration_structure_khr.info;
-      VK_FROM_HANDLE(vk_acceleration_structure, src, info->src);
-      VK_FROM_HANDLE(vk_acceleration_structure, dst, info->dst);
-      gpuval_device_structure_copied(structures->device, &dst->base, &src->base);
+   case VK_CMD_COPY_ACCELERATION_STRUCTURE_KHR:
+      note_copied(structures, command->u.copy_acceleration_structure_khr.info);
       return;
-   }
    case VK_CMD_COPY_MEMORY_TO_ACCELERATION_STRUCTURE_KHR:
       note_built(structures, command->u.copy_memory_to_acceleration_structure_khr.info->dst,
                  GPUVAL_STRUCTURE_ANY_LEVEL, NULL);

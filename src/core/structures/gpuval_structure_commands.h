@@ -7,6 +7,7 @@
 
 #include "core/commands/gpuval_commands.h"
 #include "gpuval_instances.h"
+#include "gpuval_structures.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,14 +16,31 @@ extern "C" {
 struct gpuval_device;
 struct gpuval_structure_commands;
 
-/**
- * For a device that has gpuval_device_structures(). @report: what instances refer to is looked at
- * when a build is visited, since addresses are the host's; NULL: it is not.
- */
-struct gpuval_structure_commands *gpuval_structure_commands_create(void *mem_ctx,
-                                                                   struct gpuval_device *device,
-                                                                   gpuval_report_function report,
-                                                                   void *data);
+/** A command builds @structure, or makes it a copy of @from, if that is not NULL. */
+struct gpuval_structure_note {
+   const struct vk_object_base *structure;
+   const struct vk_object_base *from;
+   enum gpuval_structure_state state; /* of what is no copy */
+   const uint64_t *references;        /* as far as they have been looked at; gone after the call */
+   uint32_t num_references;
+};
+
+struct gpuval_structure_sink {
+   /* Calls gpuval_structures_execute() when the command is executed. */
+   void (*note)(void *data, const struct gpuval_structure_note *note);
+   /* What instances refer to is looked at when a build is visited, since addresses are the host's;
+    * NULL: it is not.
+    */
+   gpuval_report_function report;
+   void *data;
+};
+
+/** For a device that has gpuval_device_structures(). @sink is copied. */
+struct gpuval_structure_commands *
+gpuval_structure_commands_create(void *mem_ctx, struct gpuval_device *device,
+                                 const struct gpuval_structure_sink *sink);
+void gpuval_structures_execute(struct gpuval_device *device,
+                               const struct gpuval_structure_note *note);
 
 /** Returns whether the command that has been visited last builds of bad instances. */
 bool gpuval_structure_commands_has_failed(const struct gpuval_structure_commands *structures);
