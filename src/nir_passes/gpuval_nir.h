@@ -292,6 +292,7 @@ struct gpuval_nir_driver {
    bool swaps;             /* bits of records are set by compare-and-swap */
    bool records_first;     /* of a site that failed already no more records are wanted */
    bool inlines_functions; /* what is called becomes code of the shader: it may have branches */
+   bool has_carry;         /* of an addition, beside its sum */
 
    /* How does @intrin find its buffer? Returns false for an access that is not to be
     * checked.

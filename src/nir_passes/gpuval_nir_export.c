@@ -17,7 +17,7 @@
  * With the check nan on, the report says where the NaN or the infinity came up as well.
  *
  * What was never assigned is not looked at, component by component: undefined values are
- * what a backend likes them to be.
+ * what a backend likes them to be. Nor is what is certainly finite (gpuval_nir_finite.c).
  */
 
 #include "gpuval_nir_float.h"
@@ -333,12 +333,6 @@ is_undefined(nir_scalar scalar)
    return nir_def_instr(scalar.def)->type == nir_instr_type_undef;
 }
 
-static bool
-is_finite_constant(nir_scalar scalar)
-{
-   return nir_scalar_is_const(scalar) && isfinite(nir_scalar_as_float(scalar));
-}
-
 /* Components of an output, and what they have of NaN and of infinity: 32 bit each, where the report
  * is made
  */
@@ -510,7 +504,7 @@ report_values(struct gpuval_nir_state *state, const struct gpuval_access *access
 
    u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
       nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
-      if (is_undefined(scalar) || is_finite_constant(scalar))
+      if (is_undefined(scalar) || gpuval_nir_is_finite(scalar))
          continue;
       values[first + i] = nir_channel(b, scalar.def, scalar.comp);
       has_any = true;
@@ -558,7 +552,7 @@ instrument(struct gpuval_nir_state *state, const struct gpuval_access *access)
 
    u_foreach_bit (i, nir_intrinsic_write_mask(store)) {
       nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(store->src[1].ssa, i));
-      if (!is_undefined(scalar) && !is_finite_constant(scalar))
+      if (!is_undefined(scalar) && !gpuval_nir_is_finite(scalar))
          add_component(b, &finding, nir_channel(b, scalar.def, scalar.comp),
                        var->data.location_frac + i, is_repeated(store, i));
    }

@@ -164,25 +164,27 @@ is_infinity(nir_scalar scalar)
           nir_scalar_as_float(scalar) == INFINITY;
 }
 
-/* Is it what gpuval_nir_export.c asks first: not (sum < infinity)? Optimizations make sum >=
- * infinity of that where there can be no NaN.
+/* The sum that gpuval_nir_export.c asks for first: not (sum < infinity). Optimizations make sum >=
+ * infinity of that where there can be no NaN. It has no def if @scalar is something else.
  */
-static bool
-is_not_finite(nir_scalar scalar)
+static nir_scalar
+get_sum(nir_scalar scalar)
 {
    bool is_not = nir_scalar_is_alu(scalar) && nir_scalar_alu_op(scalar) == nir_op_inot;
    if (is_not)
       scalar = nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 0));
 
-   return nir_scalar_is_alu(scalar) &&
-          nir_scalar_alu_op(scalar) == (is_not ? nir_op_flt : nir_op_fge) &&
-          is_infinity(nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 1)));
+   if (!nir_scalar_is_alu(scalar) ||
+       nir_scalar_alu_op(scalar) != (is_not ? nir_op_flt : nir_op_fge) ||
+       !is_infinity(nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 1))))
+      return (nir_scalar){NULL};
+   return nir_scalar_chase_movs(nir_scalar_chase_alu_src(scalar, 0));
 }
 
 /* What has to be true, and is cheap to ask for, where a report fails */
 struct suspicion {
    nir_intrinsic_instr *bits; /* of a word, one of which is set, or */
-   nir_def *condition;        /* 1 bit; both NULL: there is no such thing */
+   nir_scalar sum;            /* that is not finite; none of both: there is no such thing */
 };
 
 /* The condition of a report, which may be less than all there. */
@@ -197,9 +199,8 @@ get_condition(const struct group *group, unsigned i, struct suspicion *suspicion
    for (unsigned j = 0; j < 2; j++) {
       nir_scalar one = nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, j));
       suspicion->bits = as_has_bits(one);
-      if (is_not_finite(one))
-         suspicion->condition = one.def;
-      if (suspicion->bits || suspicion->condition)
+      suspicion->sum = get_sum(one);
+      if (suspicion->bits || suspicion->sum.def)
          return nir_scalar_chase_movs(nir_scalar_chase_alu_src(failed, !j));
    }
    return failed;
@@ -241,21 +242,59 @@ or_1(nir_builder *b, nir_def *any, nir_def *other)
    return any && other ? nir_ior(b, any, other) : any ? any : other;
 }
 
+/* Of magnitudes: that of several outputs is finite if all are, or there is a closer look. */
+static nir_def *
+add_sum(nir_builder *b, nir_def *sum, nir_scalar other)
+{
+   nir_def *value = nir_channel(b, other.def, other.comp);
+   bool exact = b->exact;
+
+   b->exact = true;
+   value = sum ? nir_fadd(b, sum, value) : value;
+   b->exact = exact;
+   return value;
+}
+
+/* True of NaNs, too */
+static nir_def *
+is_not_below(nir_builder *b, nir_def *sum, nir_def *limit)
+{
+   bool exact = b->exact;
+
+   b->exact = true;
+   nir_def *is_below = nir_flt(b, sum, limit);
+   b->exact = exact;
+   return nir_inot(b, is_below);
+}
+
+/* A bit is one of the scalar unit, and a comparison of lanes has room for it: where it is set,
+ * everything is above the limit.
+ */
+static nir_def *
+take_bits(nir_builder *b, nir_def *limit, nir_def **has_bits)
+{
+   if (*has_bits)
+      limit = nir_bcsel(b, *has_bits, nir_imm_int(b, 0), limit);
+   *has_bits = NULL;
+   return limit;
+}
+
 nir_def *
 gpuval_nir_build_any(nir_builder *b, const struct group *group)
 {
    nir_scalar limits[MAX_GROUP];
    nir_def *highest[MAX_GROUP];
+   bool is_of_lanes[MAX_GROUP] = {false};
    unsigned num_limits = 0;
-   nir_def *any = NULL, *word = NULL;
+   nir_def *any = NULL, *word = NULL, *sum = NULL;
    uint32_t mask = 0;
 
    for (unsigned i = 0; i < group->count; i++) {
       struct suspicion suspicion;
       nir_scalar failed = get_condition(group, i, &suspicion);
       nir_intrinsic_instr *bits = suspicion.bits;
-      if (suspicion.condition) {
-         any = or_1(b, any, suspicion.condition);
+      if (suspicion.sum.def) {
+         sum = add_sum(b, sum, suspicion.sum);
          continue;
       }
       if (bits && (!word || word == bits->src[0].ssa)) {
@@ -276,12 +315,20 @@ gpuval_nir_build_any(nir_builder *b, const struct group *group)
          j++;
       highest[j] = j < num_limits ? nir_umax(b, highest[j], offset) : offset;
       limits[j] = limit;
+      is_of_lanes[j] |= compared.def->divergent;
       num_limits = MAX2(num_limits, j + 1);
    }
 
-   for (unsigned j = 0; j < num_limits; j++)
-      any = or_1(b, any, nir_uge(b, highest[j], nir_channel(b, limits[j].def, limits[j].comp)));
-   return word ? or_1(b, any, nir_ine_imm(b, nir_iand_imm(b, word, mask), 0)) : any;
+   nir_def *has_bits = word ? nir_ine_imm(b, nir_iand_imm(b, word, mask), 0) : NULL;
+   for (unsigned j = 0; j < num_limits; j++) {
+      nir_def *limit = nir_channel(b, limits[j].def, limits[j].comp);
+      if (is_of_lanes[j] && !limits[j].def->divergent)
+         limit = take_bits(b, limit, &has_bits);
+      any = or_1(b, any, nir_uge(b, highest[j], limit));
+   }
+   if (sum)
+      any = or_1(b, any, is_not_below(b, sum, take_bits(b, nir_imm_float(b, INFINITY), &has_bits)));
+   return has_bits ? or_1(b, any, has_bits) : any;
 }
 
 bool
@@ -290,7 +337,7 @@ gpuval_nir_is_any_exact(const struct group *group)
    struct suspicion suspicion;
    nir_scalar failed = get_condition(group, 0, &suspicion);
 
-   return group->count == 1 && !suspicion.condition &&
+   return group->count == 1 && !suspicion.sum.def &&
           (!suspicion.bits || &suspicion.bits->instr == nir_def_instr(failed.def));
 }
 

@@ -150,53 +150,85 @@ mark(struct inline_state *state, const struct group *group)
       mark_rare(state);
 }
 
-/* One branch for all, and a loop over them. In each turn it is about the same report in all
- * lanes, of which those take part that have it to make: most of it is then computed once, in
- * scalar registers. Comparisons are made again: their results would be two registers each until
- * then.
+static bool
+is_same_in_all_lanes(const struct group *group)
+{
+   for (unsigned i = 0; i < group->count; i++) {
+      if (group->intrins[i]->src[0].ssa->divergent)
+         return false;
+   }
+   return true;
+}
+
+/* Where lanes fail each by itself, all of a wave go behind the branch: then it is one of the scalar
+ * unit, which has no mask of lanes to keep and to restore. Returns NULL where they need not.
  */
+static nir_def *
+build_any_lane(struct inline_state *state, const struct group *group, nir_def *failed)
+{
+   bool has_waves = state->options->driver->merged_lanes;
+
+   return has_waves && is_failure(group) && !is_same_in_all_lanes(group)
+             ? nir_vote_any(&state->b, 1, failed)
+             : NULL;
+}
+
+/* In each turn it is about the same report in all lanes, of which those take part that have it to
+ * make: most of it is then computed once, in scalar registers. Comparisons are made again: their
+ * results would be two registers each until then.
+ */
+static void
+build_reports(struct inline_state *state, const struct group *group)
+{
+   nir_builder *b = &state->b;
+   bool are_comparisons = gpuval_nir_are_comparisons(group);
+
+   if (group->count == 1) {
+      if (!are_comparisons)
+         nir_push_if(b, group->intrins[0]->src[0].ssa);
+      build_report(state, group, NULL, are_comparisons);
+      if (!are_comparisons)
+         nir_pop_if(b, NULL);
+      return;
+   }
+
+   nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
+   nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
+   nir_loop *loop = nir_push_loop(b);
+   {
+      nir_def *i = nir_load_var(b, i_var);
+      struct turn turn = gpuval_nir_begin_turn(b, i);
+      turn.is_failure = is_failure(group);
+      if (!are_comparisons)
+         nir_push_if(b, gpuval_nir_select_src(b, group, &turn, 0, 0));
+      build_report(state, group, &turn, are_comparisons);
+      if (!are_comparisons)
+         nir_pop_if(b, NULL);
+
+      nir_break_if(b, nir_uge_imm(b, i, group->count - 1));
+      nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
+   }
+   nir_pop_loop(b, loop);
+}
+
+/* One branch for all, and a loop over them */
 static void
 lower_reports(struct inline_state *state, const struct group *group)
 {
    nir_builder *b = &state->b;
    nir_def *failed = gpuval_nir_build_any(b, group);
+   nir_def *any_lane = build_any_lane(state, group, failed);
 
    state->driver = choose_driver(state->options->driver, group);
-   nir_if *nif = nir_push_if(b, failed);
+   nir_if *nif = nir_push_if(b, any_lane ? any_lane : failed);
    _mesa_set_add(state->ifs, nif);
    if (is_failure(group))
       _mesa_set_add(state->failures, nif);
    mark(state, group);
-   if (gpuval_nir_is_any_exact(group)) {
+   if (gpuval_nir_is_any_exact(group) && !any_lane)
       build_report(state, group, NULL, false);
-   } else if (group->count == 1 && gpuval_nir_are_comparisons(group)) {
-      build_report(state, group, NULL, true);
-   } else if (group->count == 1) {
-      nir_push_if(b, group->intrins[0]->src[0].ssa);
-      build_report(state, group, NULL, false);
-      nir_pop_if(b, NULL);
-   } else {
-      nir_variable *i_var = nir_local_variable_create(b->impl, glsl_uint_type(), "i");
-      nir_store_var(b, i_var, nir_imm_int(b, 0), 0x1);
-
-      nir_loop *loop = nir_push_loop(b);
-      {
-         nir_def *i = nir_load_var(b, i_var);
-         struct turn turn = gpuval_nir_begin_turn(b, i);
-         turn.is_failure = is_failure(group);
-         if (gpuval_nir_are_comparisons(group)) {
-            build_report(state, group, &turn, true);
-         } else {
-            nir_push_if(b, gpuval_nir_select_src(b, group, &turn, 0, 0));
-            build_report(state, group, &turn, false);
-            nir_pop_if(b, NULL);
-         }
-
-         nir_break_if(b, nir_uge_imm(b, i, group->count - 1));
-         nir_store_var(b, i_var, nir_iadd_imm(b, i, 1), 0x1);
-      }
-      nir_pop_loop(b, loop);
-   }
+   else
+      build_reports(state, group);
    nir_pop_if(b, NULL);
 }
 

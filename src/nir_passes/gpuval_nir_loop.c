@@ -517,7 +517,13 @@ count_rounds_inline(struct gpuval_nir_state *state, const struct loop *loop,
    go_where_rounds_are_counted(b, loop, count);
    if (first)
       b->cursor = nir_before_cf_node(&first->cf_node);
-   nir_if *asks = nir_push_if(b, nir_ieq_imm(b, add_one(b, left_var), 0));
+   /* The carry of an addition costs no comparison on GPUs. */
+   nir_def *is_asked =
+      state->options->driver->has_carry
+         ? nir_ine_imm(b, nir_uadd_carry(b, nir_load_var(b, left_var), nir_imm_int(b, 1)), 0)
+         : NULL;
+   nir_def *left = add_one(b, left_var);
+   nir_if *asks = nir_push_if(b, is_asked ? is_asked : nir_ieq_imm(b, left, 0));
    {
       nir_def *n = nir_load_var(b, var);
       nir_store_var(b, left_var, nir_imm_int(b, -INLINE_ROUNDS), 0x1);

@@ -250,6 +250,71 @@ hoist(struct hoisting *hoisting, nir_def *def)
    return nir_instr_def(copy);
 }
 
+/* From where a loop begins to its bound */
+struct span {
+   nir_def *low, *high;
+   uint64_t way; /* what is too long */
+   enum relation relation;
+   bool is_signed;
+};
+
+/* Where @def is a constant: @distance from there, if that is a value of the type */
+static bool
+get_far_end(const struct span *span, nir_def *def, int64_t distance, int64_t *result)
+{
+   nir_scalar scalar = nir_get_scalar(def, 0);
+   if (span->relation == NOT_EQUAL || !nir_scalar_is_const(scalar))
+      return false;
+
+   *result = distance +
+             (span->is_signed ? nir_scalar_as_int(scalar) : (int64_t)nir_scalar_as_uint(scalar));
+   return span->is_signed ? *result >= INT32_MIN && *result <= INT32_MAX
+                          : *result >= 0 && *result <= UINT32_MAX;
+}
+
+static nir_def *
+is_below(nir_builder *b, const struct span *span, nir_def *left, nir_def *right)
+{
+   if (span->relation == LESS)
+      return span->is_signed ? nir_ilt(b, left, right) : nir_ult(b, left, right);
+   return span->is_signed ? nir_ige(b, right, left) : nir_uge(b, right, left);
+}
+
+/* 1 bit. With one end that is a constant it is one comparison. */
+static nir_def *
+build_is_long(nir_builder *b, const struct span *span)
+{
+   int64_t far;
+
+   if (get_far_end(span, span->low, span->way, &far))
+      return is_below(b, span, nir_imm_int(b, (int)far), span->high);
+   if (get_far_end(span, span->high, -(int64_t)span->way, &far))
+      return is_below(b, span, span->low, nir_imm_int(b, (int)far));
+
+   nir_def *distance = nir_isub(b, span->high, span->low);
+   if (span->relation == NOT_EQUAL)
+      return nir_ugt_imm(b, distance, span->way);
+   return nir_iand(b, is_below(b, span, span->low, span->high),
+                   span->relation == LESS ? nir_ugt_imm(b, distance, span->way)
+                                          : nir_uge_imm(b, distance, span->way));
+}
+
+/* The bound @end, or @last behind @first where that is less far */
+static nir_def *
+build_cut(nir_builder *b, const struct span *span, nir_def *first, nir_def *end, int64_t last,
+          nir_def *is_long)
+{
+   int64_t far;
+
+   if (!get_far_end(span, first, last, &far))
+      return nir_bcsel(b, is_long, nir_iadd_imm(b, first, last), end);
+   if (last > 0)
+      return span->is_signed ? nir_imin(b, end, nir_imm_int(b, (int)far))
+                             : nir_umin(b, end, nir_imm_int(b, (int)far));
+   return span->is_signed ? nir_imax(b, end, nir_imm_int(b, (int)far))
+                          : nir_umax(b, end, nir_imm_int(b, (int)far));
+}
+
 nir_def *
 gpuval_nir_find_rounds(struct gpuval_nir_state *state, nir_loop *loop, uint32_t limit)
 {
@@ -280,35 +345,24 @@ gpuval_nir_find_rounds(struct gpuval_nir_state *state, nir_loop *loop, uint32_t 
    nir_def *end = nir_channel(b, vector, bound.comp);
    nir_def *first =
       variable.is_updated ? nir_iadd_imm(b, variable.init, variable.step) : variable.init;
-   nir_def *low = is_up ? first : end, *high = is_up ? end : first;
-   nir_def *distance = nir_isub(b, high, low);
-   nir_def *is_long;
-   switch (condition.relation) {
-   case LESS:
-      is_long = nir_iand(b, condition.is_signed ? nir_ilt(b, low, high) : nir_ult(b, low, high),
-                         nir_ugt_imm(b, distance, way));
-      break;
-   case LESS_EQUAL:
-      is_long = nir_iand(b, condition.is_signed ? nir_ige(b, high, low) : nir_uge(b, high, low),
-                         nir_uge_imm(b, distance, way));
-      break;
-   default:
-      is_long = nir_ugt_imm(b, distance, way);
-      break;
-   }
+   const struct span span = {
+      .low = is_up ? first : end,
+      .high = is_up ? end : first,
+      .way = way,
+      .relation = condition.relation,
+      .is_signed = condition.is_signed,
+   };
+   nir_def *is_long = build_is_long(b, &span);
 
    if (state->options->safe) {
       /* One round is too many until it has ended. */
       int64_t last = condition.relation == LESS_EQUAL ? way : way + step;
-      nir_def *cut = nir_bcsel(b, is_long, nir_iadd_imm(b, first, is_up ? last : -last), end);
+      nir_def *cut = build_cut(b, &span, first, end, is_up ? last : -last, is_long);
       nir_def *value = is_left ? condition.left.def : condition.right.def;
       b->cursor = nir_before_src(&nif->condition);
       nir_def *left = is_left ? value : cut, *right = is_left ? cut : value;
-      nir_def *goes_on =
-         condition.relation == NOT_EQUAL ? nir_ine(b, left, right)
-         : condition.relation == LESS
-            ? (condition.is_signed ? nir_ilt(b, left, right) : nir_ult(b, left, right))
-            : (condition.is_signed ? nir_ige(b, right, left) : nir_uge(b, right, left));
+      nir_def *goes_on = condition.relation == NOT_EQUAL ? nir_ine(b, left, right)
+                                                         : is_below(b, &span, left, right);
       bool leaves = nir_block_ends_in_break(nir_if_last_then_block(nif));
       nir_src_rewrite(&nif->condition, leaves ? nir_inot(b, goes_on) : goes_on);
       b->cursor = nir_before_cf_node(&loop->cf_node);

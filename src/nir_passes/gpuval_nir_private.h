@@ -396,6 +396,9 @@ void gpuval_nir_count_blocks(struct gpuval_nir_state *state);
 void gpuval_nir_find_in_values(nir_builder *b, nir_def *const values[4], nir_def **mask,
                                nir_def **number);
 
+/** Is a float certainly neither NaN nor infinite? */
+bool gpuval_nir_is_finite(nir_scalar scalar);
+
 /** Emits what GPUVAL_REPORT_COVERED does at b->cursor. */
 void gpuval_nir_build_covered(nir_builder *b, const struct gpuval_nir_driver *driver,
                               const struct gpuval_nir_report_params *params);

@@ -325,4 +325,5 @@ const struct gpuval_nir_driver gpuval_radv_nir_driver = {
    .active_lanes = active_lanes,
    .subgroup_bits = 6,
    .inlines_functions = true,
+   .has_carry = true,
 };
