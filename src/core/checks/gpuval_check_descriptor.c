@@ -27,7 +27,7 @@ static const struct name types[] = {
    {GPUVAL_OFFERS_SAMPLER, "sampler"},
 };
 
-/* Groups of which an access wants one and a view has one */
+/* Groups of which an access wants one and a view has one: "the view is NAME and not NAME" */
 static const struct name dimensions[] = {
    {GPUVAL_OFFERS_1D, "1D"},
    {GPUVAL_OFFERS_2D, "2D"},
@@ -35,11 +35,11 @@ static const struct name dimensions[] = {
    {GPUVAL_OFFERS_CUBE, "a cube"},
 };
 static const struct name arrays[] = {
-   {GPUVAL_OFFERS_NO_ARRAY, "no array"},
+   {GPUVAL_OFFERS_NO_ARRAY, "of one layer"},
    {GPUVAL_OFFERS_ARRAY, "an array"},
 };
 static const struct name samples[] = {
-   {GPUVAL_OFFERS_ONE_SAMPLE, "not multisampled"},
+   {GPUVAL_OFFERS_ONE_SAMPLE, "of one sample"},
    {GPUVAL_OFFERS_MULTISAMPLED, "multisampled"},
 };
 static const struct name classes[] = {

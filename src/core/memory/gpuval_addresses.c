@@ -280,12 +280,17 @@ gpuval_addresses_nearest(const struct gpuval_addresses *addresses, uint64_t addr
    /* An access may begin inside and end outside. */
    if (before && address - before->address < before->size)
       return nearest;
-   nearest.gone = find_gone(addresses, address);
-   if (nearest.gone)
-      return nearest;
-
    nearest.distance = before ? address - before->address - before->size : UINT64_MAX;
+   nearest.gone = find_gone(addresses, address);
+   if (nearest.gone) {
+      /* What lies where it began is there now, and an access may have run past its end. */
+      nearest.is_reused = before && before->address + before->size > nearest.gone->begin;
+      return nearest;
+   }
+
    if (after && after->address - address < nearest.distance)
-      nearest = (struct gpuval_nearest){after, NULL, after->address - address, true};
+      nearest = (struct gpuval_nearest){.range = after,
+                                        .distance = after->address - address,
+                                        .is_before = true};
    return nearest;
 }

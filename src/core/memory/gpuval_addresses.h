@@ -76,9 +76,10 @@ void gpuval_addresses_turn(struct gpuval_device *device);
 
 /** Where an address lies, that no live buffer has. */
 struct gpuval_nearest {
-   const struct gpuval_range *range;      /* live; NULL: there is none, or */
-   const struct gpuval_gone_buffer *gone; /* it is inside this one */
-   uint64_t distance;                     /* bytes from its end, or up to its begin */
+   const struct gpuval_range *range;      /* live; NULL: there is none */
+   const struct gpuval_gone_buffer *gone; /* it is inside this one; or NULL */
+   bool is_reused;                        /* @gone: @range lies there now, and ends before */
+   uint64_t distance;                     /* bytes from the end of @range, or up to its begin */
    bool is_before;
 };
 struct gpuval_nearest gpuval_addresses_nearest(const struct gpuval_addresses *addresses,
