@@ -221,6 +221,22 @@ TEST_F(nir_export_test, what_was_never_written_is_left_alone)
    EXPECT_FALSE(run());
 }
 
+/* gpuval_nir_finite.c */
+TEST_F(nir_export_test, what_is_certainly_finite_is_left_alone)
+{
+   nir_def *condition = nir_ine_imm(b, any_offset(), 0);
+   nir_def *chosen = nir_bcsel(b, condition, nir_imm_float(b, 2), nir_u2f32(b, any_offset()));
+   nir_store_var(b, output(glsl_float_type()), nir_fmul_imm(b, chosen, 0.5), 0x1);
+   EXPECT_FALSE(run());
+}
+
+TEST_F(nir_export_test, what_may_overflow_is_looked_at)
+{
+   nir_def *large = nir_fmul_imm(b, nir_u2f32(b, any_offset()), 1e20);
+   nir_store_var(b, output(glsl_float_type()), nir_fmul(b, large, large), 0x1);
+   EXPECT_TRUE(run());
+}
+
 TEST_F(nir_export_test, outputs_have_names)
 {
    nir_store_var(b, output(glsl_float_type(), FRAG_RESULT_DEPTH), nir_imm_float(b, nan), 0x1);
@@ -242,7 +258,7 @@ TEST_F(nir_export_test, the_last_assignment_is_remembered)
    nir_store_var(b, temporary, nir_imm_float(b, 1), 0x1);
    nir_push_if(b, nir_ine_imm(b, any_offset(), 0));
    at_spirv_offset(200);
-   nir_store_var(b, temporary, nir_imm_float(b, 2), 0x1);
+   nir_store_var(b, temporary, nir_imm_float(b, nan), 0x1);
    nir_pop_if(b, NULL);
    nir_copy_var(b, color, temporary);
    run();
