@@ -390,14 +390,8 @@ set_options(void)
    /* Sinking looks for a better place for each of the thousands of values that are there for a
     * rare call only, and walks through all blocks in between: with checks on, it took a third of
     * the time that large shaders compile. Instructions have been sunk before, by InstCombine.
-    *
-    * The greedy register allocator looks, for each value that lives across calls, for a region of
-    * blocks in which it could have a register, once a register: calls behind branches are in
-    * thousands of blocks, and that took most of the time of code generation. It gives up early;
-    * code gets some 4% larger. (10,000 is the default. LLVM has the option since version 14.)
     */
-   static const char *const arguments[] = {"gpuval", "-disable-machine-sink",
-                                           "-grow-region-complexity-budget=100"};
+   static const char *const arguments[] = {"gpuval", "-disable-machine-sink"};
 
    LLVMParseCommandLineOptions(ARRAY_SIZE(arguments), arguments, NULL);
 }
