@@ -54,7 +54,8 @@ struct gpuval_lvp_calls {
    const nir_block *look_block; /* where what they are is known: */
    nir_scalar look_stored[3];
    unsigned num_dynamic; /* comparisons with buffers whose descriptor is not constant, */
-   unsigned num_looks;   /* and looks at such descriptors */
+   unsigned num_looks;   /* looks at such descriptors, */
+   unsigned num_groups;  /* and groups of addresses */
    struct gpuval_lvp_address_group addresses[8];
 };
 

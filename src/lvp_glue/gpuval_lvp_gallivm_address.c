@@ -33,6 +33,11 @@ enum {
 /* Bytes that it may span */
 #define MAX_SPAN (1 << 20)
 
+/* Groups of a shader that compare where they are. The function of the others does the same, and a
+ * call without a branch takes LLVM half as long.
+ */
+#define MAX_INLINE 8
+
 LLVMTypeRef
 gpuval_lvp_met_type(struct gallivm_state *gallivm)
 {
@@ -383,6 +388,9 @@ emit_group(struct gpuval_lvp_soa *soa, const struct group *group)
       address = LLVMBuildAdd(builder, address, constant_64(soa, group->lowest - first->offset), "");
 
    LLVMValueRef mask = gpuval_lvp_get_mask(soa, true);
+   if (soa->calls->num_groups++ >= MAX_INLINE)
+      return find_bad(soa, group, memory, address, mask);
+
    LLVMValueRef suspects = gpuval_lvp_where(soa, is_suspect(soa, group, memory, address), mask);
    LLVMValueRef bad = lp_build_alloca(gallivm, soa->uint_bld.vec_type, "");
    lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, suspects));

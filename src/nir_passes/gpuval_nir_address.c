@@ -17,6 +17,7 @@
  */
 
 #include "gpuval/src/base/gpuval_address_table.h"
+#include "gpuval/src/compat/gpuval_uniform.h"
 #include "gpuval_nir_functions.h"
 #include "gpuval_nir_private.h"
 
@@ -202,6 +203,8 @@ is_uniform(nir_def *def, unsigned *budget)
    case nir_intrinsic_load_workgroup_id:
    case nir_intrinsic_load_num_workgroups:
       return true;
+   case nir_intrinsic_read_first_invocation:
+      return gpuval_is_uniform_choice(intrin); /* of keep_uniform() */
    default:
       return false;
    }

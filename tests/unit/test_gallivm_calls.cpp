@@ -1072,6 +1072,32 @@ TEST_P(gallivm_calls, lanes_and_addresses_are_told_apart)
    EXPECT_EQ(memory.num_reports[3], 0u);
 }
 
+/* Those behind the first few of a shader have no branch. */
+TEST_P(gallivm_calls, many_groups_of_addresses_are_told_apart)
+{
+   memory.mask[3] = 0;
+   add_buffer(40);
+   nir_def *zero = load(b, memory.sync_word), *bits = nir_imm_int(b, 0);
+   for (unsigned i = 0; i < 12; i++) {
+      nir_def *offset = nir_u2u64(b, nir_iadd_imm(b, zero, i == 9 ? 2 : 4 * i));
+      nir_def *bad = check_address(nir_iadd_imm(b, offset, buffer_address), i);
+      bits = nir_ior(b, bits, nir_ishl_imm(b, bad, i));
+   }
+   store(b, bits);
+   run();
+
+   EXPECT_EQ(num_calls, 12u);
+   for (unsigned i = 0; i < lanes; i++) {
+      if (i == 3)
+         continue;
+      EXPECT_EQ(memory.out[i], 0xc00u) << "lane " << i;
+      EXPECT_EQ(memory.num_reports[i], 3u) << "lane " << i;
+      EXPECT_EQ(memory.last_report[i][0], 22u) << "lane " << i;
+      EXPECT_EQ(memory.last_report[i][7], 6u) << "lane " << i;
+   }
+   EXPECT_EQ(memory.num_reports[3], 0u);
+}
+
 TEST_P(gallivm_calls, addresses_do_not_go_before_what_ends_invocations)
 {
    if (GetParam().stage != MESA_SHADER_FRAGMENT)

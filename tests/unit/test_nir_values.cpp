@@ -63,6 +63,35 @@ TEST_F(nir_address_test, other_checks_leave_it_alone)
    EXPECT_EQ(checks().size(), 0u);
 }
 
+/* What all invocations load from one address is one again. */
+TEST_F(nir_address_test, chains_of_addresses_stay_uniform)
+{
+   struct gpuval_nir_driver driver = *options.driver;
+   driver.broadcasts = true;
+   options.driver = &driver;
+
+   nir_def *address = nir_load_push_constant(b, 1, 64, nir_imm_int(b, 0), .range = 8);
+   for (unsigned i = 0; i < 100; i++)
+      address = gpuval_load_global(b, nir_iadd_imm(b, address, 8), 8, 1, 64);
+   load_global(nir_iadd(b, address, pointer()));
+   EXPECT_TRUE(run());
+   EXPECT_EQ(checks().size(), 101u);
+   EXPECT_EQ(find(nir_intrinsic_read_first_invocation).size(), 100u);
+}
+
+/* The application's may be of a loop that invocations leave one by one. */
+TEST_F(nir_address_test, what_an_invocation_reads_is_not_taken_as_uniform)
+{
+   struct gpuval_nir_driver driver = *options.driver;
+   driver.broadcasts = true;
+   options.driver = &driver;
+
+   load_global(nir_read_first_invocation(b, pointer()));
+   EXPECT_TRUE(run());
+   EXPECT_EQ(checks().size(), 1u);
+   EXPECT_EQ(find(nir_intrinsic_read_first_invocation).size(), 1u);
+}
+
 TEST_F(nir_address_test, one_check_of_both_kinds)
 {
    load_global(pointer());
