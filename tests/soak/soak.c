@@ -193,7 +193,7 @@ read_report(const char *path, const char *shader, struct counts *counts)
 static void
 get_answer(const struct soak_program *programs, uint64_t count, struct counts *expected)
 {
-   struct soak_model *model = soak_model_create(run.subgroup);
+   struct soak_model *model = soak_model_create(run.features, run.subgroup);
 
    *expected = (struct counts){0};
    for (uint64_t i = 0; i < count; i++) {
@@ -202,7 +202,7 @@ get_answer(const struct soak_program *programs, uint64_t count, struct counts *e
       bool any_order = false; /* is known */
       for (unsigned j = 0; j < program->step_count; j++) {
          soak_model_step(model, program, &program->steps[j], counts, &any_order);
-         soak_model_separate(model, program, program->steps[j].separator);
+         soak_model_separate(model, program->steps[j].separator);
       }
       /* Reports of commands name no shader. */
       for (unsigned j = SOAK_FILL; j < SOAK_COMMAND_COUNT; j++) {

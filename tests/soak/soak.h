@@ -81,11 +81,32 @@ enum soak_type {
    SOAK_ACQUIRE_SUBGROUP,
 };
 
-/* What a barrier has to make visible */
-enum soak_loads {
+/* Stages that access memory, in the order of Vulkan's pipelines */
+enum soak_stage {
+   SOAK_STAGE_COMPUTE,
+   SOAK_STAGE_TRANSFER,
+   SOAK_STAGES,
+};
+#define SOAK_ALL_STAGES ((1u << SOAK_STAGES) - 1)
+
+/* Kinds of accesses that barriers tell apart */
+enum soak_access {
    SOAK_LOADS_STORAGE,
    SOAK_LOADS_UNIFORM,
    SOAK_LOADS_SAMPLED,
+   SOAK_READS_TRANSFER,
+   SOAK_STORES,
+   SOAK_WRITES_TRANSFER,
+   SOAK_ACCESSES,
+};
+#define SOAK_ALL_ACCESSES ((1u << SOAK_ACCESSES) - 1)
+
+/* A dependency: bits of stages and of accesses, and which bytes of the window the accesses are to */
+struct soak_barrier {
+   uint8_t src, dst;
+   uint16_t src_access, dst_access;
+   uint16_t size;     /* bytes from the window's first one on; 0: others than the window's */
+   bool is_semaphore; /* whose access scopes are of all stages, as far as it orders them */
 };
 
 /* Buffers, or one of the arrays in shared memory */
@@ -103,7 +124,7 @@ struct soak_op {
    uint8_t size;  /* bytes of the element */
    uint8_t align; /* of its address */
    uint8_t skew;  /* the address modulo `align` */
-   enum soak_loads loads;
+   enum soak_access loads;
    enum soak_memory memory;
    bool is_image;
    bool is_more; /* SOAK_MORE */
@@ -217,7 +238,8 @@ enum soak_verdict {
 
 struct soak_model; /* what is known of memory between two steps */
 
-struct soak_model *soak_model_create(unsigned subgroup);
+/* @features: enum soak_feature */
+struct soak_model *soak_model_create(unsigned features, unsigned subgroup);
 void soak_model_copy(struct soak_model *to, const struct soak_model *from);
 void soak_model_destroy(struct soak_model *model);
 /* Whether all that has been is in order with all that comes */
@@ -229,8 +251,7 @@ bool soak_model_is_empty(const struct soak_model *model);
  */
 enum soak_verdict soak_model_step(struct soak_model *model, const struct soak_program *program,
                                   const struct soak_step *step, uint64_t *counts, bool *any_order);
-void soak_model_separate(struct soak_model *model, const struct soak_program *program,
-                         enum soak_separator separator);
+void soak_model_separate(struct soak_model *model, enum soak_separator separator);
 
 /* --- soak_machine.c ------------------------------------------------------- */
 

@@ -561,7 +561,7 @@ end_step(struct generator *g)
    /* Whose atomic comes first decides about what is in order. */
    g->program->any_order &= any_order && !is_island(g->step) && !g->step->command;
    g->step->separator = (uint8_t)random_separator(g);
-   soak_model_separate(g->model, g->program, g->step->separator);
+   soak_model_separate(g->model, g->step->separator);
 }
 
 static void
@@ -627,8 +627,8 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
    static struct soak_model *model, *tried;
 
    if (!model) {
-      model = soak_model_create(subgroup);
-      tried = soak_model_create(subgroup);
+      model = soak_model_create(features, subgroup);
+      tried = soak_model_create(features, subgroup);
    }
    struct generator g = {
       .random = seed * 0x2545f4914f6cdd1d,
@@ -650,7 +650,7 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
    if (g.size == 2 && !(features & SOAK_MORE))
       g.size = 4;
 
-   soak_model_separate(model, program, SOAK_WAIT);
+   soak_model_separate(model, SOAK_WAIT);
    for (unsigned i = 0; i < program->step_count; i++) {
       g.step = &program->steps[i];
       generate_step(&g);
