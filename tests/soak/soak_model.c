@@ -73,7 +73,7 @@ struct touch {
    uint8_t executed;  /* what comes there comes after it, */
    uint8_t available; /* and after it was made available */
    uint8_t visible[SOAK_ACCESSES];
-   uint8_t unused;
+   uint8_t seen; /* by all that comes after it in these, as semaphores make it visible */
 };
 static_assert(sizeof(struct touch) == 16, "compared as a whole");
 
@@ -248,7 +248,7 @@ is_visible(const struct step *s, const struct touch *touch, const struct access 
 static bool
 conflicts(const struct touch *touch, const struct access *access)
 {
-   const unsigned visible = touch->visible[access->loads];
+   const unsigned visible = touch->visible[access->loads] | touch->seen;
 
    if (touch->type == access->type && touch->type != TOUCH_STORE)
       return false;
@@ -740,12 +740,12 @@ order_touch(struct touch *touch, const struct soak_barrier *barrier, bool is_in_
    if (!((1u << touch->stage | touch->executed) & src))
       return;
    touch->executed |= dst;
+   if (touch->seen & src || (is_available && barrier->is_semaphore))
+      touch->seen |= dst;
    if (is_available)
       touch->available |= dst;
    for (unsigned i = 0; is_available && is_in_range && i < SOAK_ACCESSES; i++) {
-      if (barrier->is_semaphore)
-         touch->visible[i] |= dst;
-      else if (barrier->dst_access >> i & 1)
+      if (barrier->dst_access >> i & 1)
          touch->visible[i] |= barrier->dst;
    }
 }
@@ -763,7 +763,7 @@ is_over(const struct touch *touch, unsigned stages)
    for (unsigned i = 0; over && touch->type != TOUCH_LOAD && i < SOAK_STAGES * SOAK_ACCESSES; i++) {
       const unsigned stage = i / SOAK_ACCESSES, access = i % SOAK_ACCESSES;
       if (stages >> stage & 1 && reads[stage] >> access & 1)
-         over &= touch->visible[access] >> stage & 1;
+         over &= (touch->visible[access] | touch->seen) >> stage & 1;
    }
    return over && (touch->type == TOUCH_LOAD || !(stages & ~touch->available));
 }
