@@ -10,10 +10,13 @@
  *    soak_machine.c   in the process: runs programs through Vulkan
  *    soak_sequence.c  programs as files for anygpu, which runs them on any GPU
  *    soak.comp        one shader for all of them: it interprets instructions
+ *    soak_fetch.vert  of draws that only fetch
  *
- * A program is a few dispatches, or fills, updates and copies, with something between them that
- * orders them, or does not. A dispatch is a list of instructions, which all invocations go through;
- * each is for some of them, and says which element an invocation accesses.
+ * A program is a few dispatches and draws, or fills, updates, copies and what draws fetch, with
+ * something between them that orders them, or does not. A dispatch is a list of instructions, which
+ * all invocations go through; each is for some of them, and says which element an invocation
+ * accesses. So is a draw, whose instructions are the vertex shader's or the fragment shader's: a
+ * point for each invocation that a workgroup would have, and an instance for each workgroup.
  *
  * The model knows nothing of how races are found. It goes by what counts for Vulkan:
  * two accesses to a byte by two invocations, not both loads and not both atomics,
@@ -56,8 +59,9 @@ enum soak_feature {
    SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
    SOAK_MORE = 1 << 9,       /* texel buffers in it, and more ways to access buffers */
    SOAK_COMMANDS = 1 << 10,  /* fills, updates and copies between dispatches */
+   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch, and random dependencies */
 };
-/* But for commands, which only shadow memory knows */
+/* But for commands and draws, of which only shadow memory knows all */
 #define SOAK_ALL_FEATURES 1023u
 
 enum soak_type {
@@ -83,6 +87,10 @@ enum soak_type {
 
 /* Stages that access memory, in the order of Vulkan's pipelines */
 enum soak_stage {
+   SOAK_STAGE_INDIRECT,
+   SOAK_STAGE_INPUT, /* of indices and attributes */
+   SOAK_STAGE_VERTEX,
+   SOAK_STAGE_FRAGMENT,
    SOAK_STAGE_COMPUTE,
    SOAK_STAGE_TRANSFER,
    SOAK_STAGES,
@@ -95,6 +103,9 @@ enum soak_access {
    SOAK_LOADS_UNIFORM,
    SOAK_LOADS_SAMPLED,
    SOAK_READS_TRANSFER,
+   SOAK_READS_INDEX,
+   SOAK_READS_ATTRIBUTE,
+   SOAK_READS_INDIRECT,
    SOAK_STORES,
    SOAK_WRITES_TRANSFER,
    SOAK_ACCESSES,
@@ -152,6 +163,7 @@ struct soak_instruction {
    uint8_t first, count, groups;
    uint8_t swap;
    bool gated;
+   bool fragment; /* in a draw: the fragment shader's */
    uint16_t base, stride, group_stride;
    uint32_t flag, value; /* of those that use a flag: which one */
 };
@@ -177,16 +189,21 @@ enum soak_separator {
    SOAK_TO_TRANSFER,
    SOAK_FROM_TRANSFER,
    SOAK_FROM_TRANSFER_EXECUTION,
+   SOAK_BARRIER_RANDOM, /* SOAK_DRAWS: the step's */
    SOAK_SEPARATOR_COUNT,
 };
 
-/* What a step is, if it is no dispatch: of `base` and `size` the bytes in the buffer */
+/* What a step is, if it has no instructions: of `base` and `size` the bytes in the buffer */
 enum soak_command {
-   SOAK_DISPATCH,
+   SOAK_DISPATCH, /* or a draw */
    SOAK_FILL,
    SOAK_UPDATE,
    SOAK_COPY_TO,   /* the buffer; from one that nobody writes */
    SOAK_COPY_FROM, /* to one that has room of its own for each step */
+   /* SOAK_DRAWS */
+   SOAK_FETCH_INDICES,
+   SOAK_FETCH_ATTRIBUTES,
+   SOAK_FETCH_COUNT, /* of an indirect draw that draws nothing */
    SOAK_COMMAND_COUNT,
 };
 
@@ -196,7 +213,9 @@ struct soak_step {
    uint8_t groups;
    uint8_t separator; /* enum soak_separator */
    uint8_t command;   /* enum soak_command */
+   bool is_draw;      /* of `groups` instances */
    uint16_t base, size;
+   struct soak_barrier barrier; /* of SOAK_BARRIER_RANDOM */
 };
 
 struct soak_program {
@@ -215,11 +234,20 @@ struct soak_program {
  */
 #define SOAK_VARIANTS 4
 
+enum soak_shader {
+   SOAK_PLAIN,
+   SOAK_BARRIERS,
+   /* Of draws, which have the first and the third variant only */
+   SOAK_VERTEX,
+   SOAK_FRAGMENT,
+   SOAK_SHADERS,
+};
+
 bool soak_is_barrier(const struct soak_instruction *code);
 bool soak_has_barriers(const struct soak_program *program);
-unsigned soak_variant(const struct soak_program *program);
-/* The name of the shader that runs it */
-const char *soak_shader_name(bool barriers, unsigned variant);
+unsigned soak_variant(const struct soak_program *program, enum soak_shader shader);
+/* NULL: there is no such variant. */
+const char *soak_shader_name(enum soak_shader shader, unsigned variant);
 
 /* --- soak_generate.c ------------------------------------------------------ */
 
@@ -245,13 +273,15 @@ void soak_model_destroy(struct soak_model *model);
 /* Whether all that has been is in order with all that comes */
 bool soak_model_is_empty(const struct soak_model *model);
 
-/* Goes through a dispatch, and what comes behind it. Adds to counts[site], if there is
- * such, the accesses that have to be reported. *@any_order becomes false where another
- * order in which things happen might matter.
+/* Goes through a step, and what comes behind it. Adds to counts[shader][site], if there is
+ * such, the accesses that have to be reported, those of commands to those of SOAK_PLAIN.
+ * *@any_order becomes false where another order in which things happen might matter.
  */
 enum soak_verdict soak_model_step(struct soak_model *model, const struct soak_program *program,
-                                  const struct soak_step *step, uint64_t *counts, bool *any_order);
-void soak_model_separate(struct soak_model *model, enum soak_separator separator);
+                                  const struct soak_step *step, uint64_t (*counts)[SOAK_MAX_SITES],
+                                  bool *any_order);
+/* Orders what has been by what stands behind @step. */
+void soak_model_separate(struct soak_model *model, const struct soak_step *step);
 
 /* --- soak_machine.c ------------------------------------------------------- */
 
@@ -259,7 +289,7 @@ void soak_model_separate(struct soak_model *model, enum soak_separator separator
 void soak_run(const struct soak_program *programs, uint64_t count);
 /* Invocations of a subgroup of that device */
 unsigned soak_subgroup_size(void);
-/* What becomes the push constants of a dispatch: for each instruction. */
+/* What becomes the push constants of a dispatch or draw: for each instruction. */
 void soak_encode(const struct soak_instruction *code, uint32_t words[4]);
 /* No memory has it. */
 #define SOAK_NEVER 0xdeadbeefu

@@ -91,6 +91,7 @@ static const char *const separator_names[SOAK_SEPARATOR_COUNT] = {
    [SOAK_TO_TRANSFER] = "a barrier for commands",
    [SOAK_FROM_TRANSFER] = "a barrier for what commands have done",
    [SOAK_FROM_TRANSFER_EXECUTION] = "the same, of execution",
+   [SOAK_BARRIER_RANDOM] = "a random barrier",
 };
 
 static const char *const command_names[SOAK_COMMAND_COUNT] = {
@@ -98,6 +99,9 @@ static const char *const command_names[SOAK_COMMAND_COUNT] = {
    [SOAK_UPDATE] = "update",
    [SOAK_COPY_TO] = "copy to",
    [SOAK_COPY_FROM] = "copy from",
+   [SOAK_FETCH_INDICES] = "draw with indices from",
+   [SOAK_FETCH_ATTRIBUTES] = "draw with attributes from",
+   [SOAK_FETCH_COUNT] = "draw with a count from",
 };
 
 enum {
@@ -154,7 +158,9 @@ is_allowed(const struct generator *g, const struct soak_op *op)
       return false;
    if (op->is_image && !(g->features & SOAK_IMAGES))
       return false;
-   if (op->is_more && !(g->features & SOAK_MORE))
+   if (op->is_more && (!(g->features & SOAK_MORE) || g->step->is_draw))
+      return false;
+   if (g->step->is_draw && (op->is_image || op->memory != SOAK_BUFFER))
       return false;
    return (g->features & SOAK_STRADDLING) || (op->align == op->size && op->skew == 0);
 }
@@ -224,6 +230,7 @@ static bool
 random_access(struct generator *g, struct soak_instruction *code)
 {
    *code = (struct soak_instruction){.op = random_op(g, false)};
+   code->fragment = g->step->is_draw && below(&g->random, 2);
    random_invocations(g, code);
    return random_elements(g, code);
 }
@@ -497,6 +504,34 @@ try_ticket(struct generator *g)
 
 /* --- Steps ---------------------------------------------------------------- */
 
+/* All of them, or some; not none */
+static unsigned
+random_bits(struct generator *g, unsigned all)
+{
+   unsigned bits = all;
+   if (below(&g->random, 4))
+      bits &= below(&g->random, all + 1) | 1u << below(&g->random, 8);
+   return bits ? bits : all;
+}
+
+static struct soak_barrier
+random_barrier(struct generator *g)
+{
+   struct soak_barrier barrier = {
+      .src = (uint8_t)random_bits(g, SOAK_ALL_STAGES),
+      .dst = (uint8_t)random_bits(g, SOAK_ALL_STAGES),
+      .size = SOAK_WINDOW,
+   };
+
+   if (below(&g->random, 4))
+      barrier.src_access = (uint16_t)random_bits(g, SOAK_ALL_ACCESSES);
+   if (below(&g->random, 4))
+      barrier.dst_access = (uint16_t)random_bits(g, SOAK_ALL_ACCESSES);
+   if (below(&g->random, 4) == 0)
+      barrier.size = below(&g->random, 3) ? SOAK_WINDOW / 2 : 0;
+   return barrier;
+}
+
 static enum soak_separator
 random_separator(struct generator *g)
 {
@@ -522,6 +557,8 @@ random_separator(struct generator *g)
 
    if (is_island(g->step))
       return SOAK_BARRIER;
+   if ((g->features & SOAK_DRAWS) && below(&g->random, 2))
+      return SOAK_BARRIER_RANDOM;
    if ((g->features & SOAK_COMMANDS) && below(&g->random, 3) == 0)
       return SOAK_TO_TRANSFER + below(&g->random, 3);
    while (number >= weights[separator])
@@ -535,10 +572,15 @@ try_command(struct generator *g)
 {
    bool any_order = false; /* nobody asks */
 
-   g->step->command = (uint8_t)(SOAK_FILL + below(&g->random, SOAK_COMMAND_COUNT - SOAK_FILL));
+   const unsigned first = g->features & SOAK_COMMANDS ? SOAK_FILL : SOAK_FETCH_INDICES;
+   const unsigned end = g->features & SOAK_DRAWS ? SOAK_COMMAND_COUNT : SOAK_FETCH_INDICES;
+   g->step->command = (uint8_t)(first + below(&g->random, end - first));
+   const bool is_copy = g->step->command == SOAK_COPY_TO || g->step->command == SOAK_COPY_FROM;
    /* Copies are of any bytes, others of words. */
-   const unsigned align = g->step->command >= SOAK_COPY_TO && (g->features & SOAK_WIDTHS) ? 1 : 4;
-   const unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
+   const unsigned align = is_copy && (g->features & SOAK_WIDTHS) ? 1 : 4;
+   unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
+   if (g->step->command == SOAK_FETCH_COUNT)
+      count = 1;
    g->step->size = (uint16_t)(count * align);
    g->step->base = (uint16_t)(g->program->window +
                               below(&g->random, (SOAK_WINDOW - g->step->size) / align + 1) * align);
@@ -559,9 +601,12 @@ end_step(struct generator *g)
 
    soak_model_step(g->model, g->program, g->step, NULL, &any_order);
    /* Whose atomic comes first decides about what is in order. */
-   g->program->any_order &= any_order && !is_island(g->step) && !g->step->command;
+   g->program->any_order &=
+      any_order && !is_island(g->step) && !g->step->command && !g->step->is_draw;
    g->step->separator = (uint8_t)random_separator(g);
-   soak_model_separate(g->model, g->step->separator);
+   if (g->step->separator == SOAK_BARRIER_RANDOM)
+      g->step->barrier = random_barrier(g);
+   soak_model_separate(g->model, g->step);
 }
 
 static void
@@ -569,16 +614,19 @@ generate_step(struct generator *g)
 {
    const unsigned tries = 2 + below(&g->random, 6);
 
-   for (unsigned i = 0; (g->features & SOAK_COMMANDS) && i < tries; i++) {
+   for (unsigned i = 0; (g->features & (SOAK_COMMANDS | SOAK_DRAWS)) && i < tries; i++) {
       if (below(&g->random, 5) == 0 && try_command(g)) {
          end_step(g);
          return;
       }
    }
    g->step->groups = (uint8_t)(1 + below(&g->random, SOAK_MAX_GROUPS));
+   g->step->is_draw = (g->features & SOAK_DRAWS) && below(&g->random, 2);
    for (unsigned i = 0; i < tries && g->step->code_count < SOAK_MAX_CODE; i++) {
       const unsigned what = below(&g->random, 8);
-      if (what < 2 && (g->features & (SOAK_PHASES | SOAK_SUBGROUPS)))
+      if (g->step->is_draw)
+         try_access(g);
+      else if (what < 2 && (g->features & (SOAK_PHASES | SOAK_SUBGROUPS)))
          try_barrier(g);
       else if (what == 2 && (g->features & SOAK_RELEASE))
          try_message(g);
@@ -614,10 +662,11 @@ soak_has_barriers(const struct soak_program *program)
 }
 
 unsigned
-soak_variant(const struct soak_program *program)
+soak_variant(const struct soak_program *program, enum soak_shader shader)
 {
-   return (unsigned)(program->seed / 2 % (SOAK_VARIANTS / 2)) +
-          (program->clean ? 0 : SOAK_VARIANTS / 2);
+   const unsigned first = program->clean ? 0 : SOAK_VARIANTS / 2;
+   return shader < SOAK_VERTEX ? first + (unsigned)(program->seed / 2 % (SOAK_VARIANTS / 2))
+                               : first;
 }
 
 void
@@ -650,7 +699,7 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
    if (g.size == 2 && !(features & SOAK_MORE))
       g.size = 4;
 
-   soak_model_separate(model, SOAK_WAIT);
+   soak_model_separate(model, &(struct soak_step){.separator = SOAK_WAIT});
    for (unsigned i = 0; i < program->step_count; i++) {
       g.step = &program->steps[i];
       generate_step(&g);
@@ -659,11 +708,36 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
 }
 
 static void
+print_barrier(const struct soak_barrier *barrier)
+{
+   static const char *const stages[SOAK_STAGES] = {
+      "indirect", "input", "vertex", "fragment", "compute", "transfer",
+   };
+   static const char *const accesses[SOAK_ACCESSES] = {
+      "storage loads",   "uniform loads",  "sampled loads", "transfer reads",  "index reads",
+      "attribute reads", "indirect reads", "stores",        "transfer writes",
+   };
+
+   for (unsigned i = 0; i < 2; i++) {
+      printf("      %s:", i ? "to" : "from");
+      for (unsigned j = 0; j < SOAK_STAGES; j++)
+         printf("%s%s", (i ? barrier->dst : barrier->src) >> j & 1 ? " " : "",
+                (i ? barrier->dst : barrier->src) >> j & 1 ? stages[j] : "");
+      for (unsigned j = 0; j < SOAK_ACCESSES; j++)
+         printf("%s%s", (i ? barrier->dst_access : barrier->src_access) >> j & 1 ? ", " : "",
+                (i ? barrier->dst_access : barrier->src_access) >> j & 1 ? accesses[j] : "");
+      printf("\n");
+   }
+   if (barrier->size < SOAK_WINDOW)
+      printf("      for %u bytes\n", barrier->size);
+}
+
+static void
 print_instruction(const struct soak_step *step, const struct soak_instruction *code)
 {
    const struct soak_op *op = &soak_ops[code->op];
 
-   printf("      %s", op->name);
+   printf("      %s%s", step->is_draw ? code->fragment ? "fragment: " : "vertex: " : "", op->name);
    if (op->type < SOAK_ACCESS_TYPES)
       printf(" at %u + (local ^ %u) * %u + group * %u", code->base, code->swap, code->stride,
              code->group_stride);
@@ -685,9 +759,11 @@ soak_print(const struct soak_program *program)
          printf("   %s %u to %u\n", command_names[step->command], step->base,
                 step->base + step->size - 1);
       else
-         printf("   %u workgroups:\n", step->groups);
+         printf("   %u %s:\n", step->groups, step->is_draw ? "instances" : "workgroups");
       for (unsigned j = 0; j < step->code_count; j++)
          print_instruction(step, &step->code[j]);
       printf("   then %s\n", separator_names[step->separator]);
+      if (step->separator == SOAK_BARRIER_RANDOM)
+         print_barrier(&step->barrier);
    }
 }

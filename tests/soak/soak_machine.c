@@ -12,17 +12,23 @@
 #include "soak_barriers1.h"
 #include "soak_barriers2.h"
 #include "soak_barriers3.h"
+#include "soak_fetch.h"
+#include "soak_fetch_attribute.h"
+#include "soak_frag0.h"
+#include "soak_frag2.h"
 #include "soak_plain0.h"
 #include "soak_plain1.h"
 #include "soak_plain2.h"
 #include "soak_plain3.h"
+#include "soak_vert0.h"
+#include "soak_vert2.h"
 #include "vk_headless.h"
 
 static const struct {
    const char *name;
    const uint32_t *code;
    size_t size;
-} shaders[2][SOAK_VARIANTS] = {
+} shaders[SOAK_SHADERS][SOAK_VARIANTS] = {
    {
       {"plain0", soak_plain0, sizeof(soak_plain0)},
       {"plain1", soak_plain1, sizeof(soak_plain1)},
@@ -34,6 +40,14 @@ static const struct {
       {"barriers1", soak_barriers1, sizeof(soak_barriers1)},
       {"barriers2", soak_barriers2, sizeof(soak_barriers2)},
       {"barriers3", soak_barriers3, sizeof(soak_barriers3)},
+   },
+   {
+      [0] = {"vertex0", soak_vert0, sizeof(soak_vert0)},
+      [2] = {"vertex2", soak_vert2, sizeof(soak_vert2)},
+   },
+   {
+      [0] = {"fragment0", soak_frag0, sizeof(soak_frag0)},
+      [2] = {"fragment2", soak_frag2, sizeof(soak_frag2)},
    },
 };
 
@@ -47,6 +61,7 @@ struct machine {
    struct vkh_context *ctx;
    struct vkh_buffer memory, sink, flags;
    struct vkh_buffer source, target; /* of copies */
+   struct vkh_buffer arguments;      /* of draws that draw nothing */
    VkBufferView view, flag_view;
    VkImage images[2]; /* words and pairs of words, in the same memory */
    VkImageView image_views[2];
@@ -54,6 +69,8 @@ struct machine {
    VkPipelineLayout layout;
    VkDescriptorSet set;
    VkPipeline pipelines[2][SOAK_VARIANTS];
+   VkPipeline draw_pipelines[SOAK_VARIANTS];
+   VkPipeline fetch_pipelines[2]; /* without and with an attribute */
    VkCommandBuffer cmd;
    VkCommandBuffer unfinished[SOAK_MAX_STEPS]; /* submitted, not waited for */
    unsigned unfinished_count;
@@ -62,9 +79,9 @@ struct machine {
 };
 
 const char *
-soak_shader_name(bool barriers, unsigned variant)
+soak_shader_name(enum soak_shader shader, unsigned variant)
 {
-   return shaders[barriers][variant].name;
+   return shaders[shader][variant].name;
 }
 
 /* --- The machine ---------------------------------------------------------- */
@@ -144,7 +161,7 @@ create_descriptors(struct machine *m)
          .binding = i,
          .descriptorType = bindings[i].type,
          .descriptorCount = 1,
-         .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+         .stageFlags = VK_SHADER_STAGE_ALL,
       };
    }
    m->set_layout = vkh_set_layout(m->ctx, layout, VKH_COUNT(bindings));
@@ -207,6 +224,7 @@ create_machine(struct machine *m)
    m->flags = vkh_buffer_create(m->ctx, 4 * SOAK_FLAGS, "flags");
    m->source = vkh_buffer_create(m->ctx, SOAK_WINDOW, "source");
    m->target = vkh_buffer_create(m->ctx, SOAK_MAX_STEPS * SOAK_WINDOW, "target");
+   m->arguments = vkh_buffer_create(m->ctx, sizeof(VkDrawIndirectCommand), "arguments");
    for (unsigned i = 0; i < SOAK_MAX_STEPS; i++) {
       const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
       VKH_CHECK(vkCreateSemaphore(m->ctx->device, &info, NULL, &m->semaphores[i]));
@@ -221,6 +239,10 @@ destroy_machine(struct machine *m)
 {
    for (unsigned i = 0; i < 2 * SOAK_VARIANTS; i++)
       vkDestroyPipeline(m->ctx->device, m->pipelines[i / SOAK_VARIANTS][i % SOAK_VARIANTS], NULL);
+   for (unsigned i = 0; i < SOAK_VARIANTS; i++)
+      vkDestroyPipeline(m->ctx->device, m->draw_pipelines[i], NULL);
+   for (unsigned i = 0; i < VKH_COUNT(m->fetch_pipelines); i++)
+      vkDestroyPipeline(m->ctx->device, m->fetch_pipelines[i], NULL);
    for (unsigned i = 0; i < SOAK_MAX_STEPS; i++)
       vkDestroySemaphore(m->ctx->device, m->semaphores[i], NULL);
    vkDestroyPipelineLayout(m->ctx->device, m->layout, NULL);
@@ -236,7 +258,15 @@ destroy_machine(struct machine *m)
    vkh_buffer_destroy(m->ctx, &m->flags);
    vkh_buffer_destroy(m->ctx, &m->source);
    vkh_buffer_destroy(m->ctx, &m->target);
+   vkh_buffer_destroy(m->ctx, &m->arguments);
    vkh_context_destroy(m->ctx);
+}
+
+static VkShaderModule
+create_module(struct machine *m, enum soak_shader shader, unsigned variant)
+{
+   return vkh_shader_module(m->ctx, shaders[shader][variant].code, shaders[shader][variant].size,
+                            shaders[shader][variant].name);
 }
 
 /* Each is made when the first program needs it. */
@@ -246,11 +276,64 @@ get_pipeline(struct machine *m, bool barriers, unsigned variant)
    VkPipeline *pipeline = &m->pipelines[barriers][variant];
 
    if (!*pipeline) {
-      VkShaderModule module =
-         vkh_shader_module(m->ctx, shaders[barriers][variant].code, shaders[barriers][variant].size,
-                           shaders[barriers][variant].name);
+      VkShaderModule module = create_module(m, barriers, variant);
       const struct vkh_compute_desc desc = {.module = module, .layout = m->layout};
       *pipeline = vkh_compute_pipeline(m->ctx, &desc);
+      vkDestroyShaderModule(m->ctx->device, module, NULL);
+   }
+   return *pipeline;
+}
+
+static VkPipeline
+get_draw_pipeline(struct machine *m, unsigned variant)
+{
+   VkPipeline *pipeline = &m->draw_pipelines[variant];
+
+   if (!*pipeline) {
+      const struct vkh_graphics_desc desc = {
+         .stages = {{VK_SHADER_STAGE_VERTEX_BIT, create_module(m, SOAK_VERTEX, variant)},
+                    {VK_SHADER_STAGE_FRAGMENT_BIT, create_module(m, SOAK_FRAGMENT, variant)}},
+         .stage_count = 2,
+         .layout = m->layout,
+         .topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST,
+         .topology_set = true,
+      };
+      *pipeline = vkh_graphics_pipeline(m->ctx, &desc);
+      for (unsigned i = 0; i < desc.stage_count; i++)
+         vkDestroyShaderModule(m->ctx->device, desc.stages[i].module, NULL);
+   }
+   return *pipeline;
+}
+
+static VkPipeline
+get_fetch_pipeline(struct machine *m, bool attribute)
+{
+   static const VkVertexInputBindingDescription binding = {.stride = 4};
+   static const VkVertexInputAttributeDescription format = {.format = VK_FORMAT_R32_UINT};
+   static const VkPipelineVertexInputStateCreateInfo input = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
+      .vertexBindingDescriptionCount = 1,
+      .pVertexBindingDescriptions = &binding,
+      .vertexAttributeDescriptionCount = 1,
+      .pVertexAttributeDescriptions = &format,
+   };
+   VkPipeline *pipeline = &m->fetch_pipelines[attribute];
+
+   if (!*pipeline) {
+      VkShaderModule module =
+         attribute ? vkh_shader_module(m->ctx, soak_fetch_attribute, sizeof(soak_fetch_attribute),
+                                       "fetch_attribute")
+                   : vkh_shader_module(m->ctx, soak_fetch, sizeof(soak_fetch), "fetch");
+      const struct vkh_graphics_desc desc = {
+         .stages = {{VK_SHADER_STAGE_VERTEX_BIT, module}},
+         .stage_count = 1,
+         .layout = m->layout,
+         .topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST,
+         .topology_set = true,
+         .rasterizer_discard = true,
+         .vertex_input = attribute ? &input : NULL,
+      };
+      *pipeline = vkh_graphics_pipeline(m->ctx, &desc);
       vkDestroyShaderModule(m->ctx->device, module, NULL);
    }
    return *pipeline;
@@ -341,8 +424,85 @@ buffer_barrier(struct machine *m, const struct vkh_buffer *buffer, VkDeviceSize 
                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 1, &barrier, 0, NULL);
 }
 
+static VkPipelineStageFlags2
+get_stages(unsigned bits)
+{
+   static const VkPipelineStageFlags2 stages[SOAK_STAGES] = {
+      [SOAK_STAGE_INDIRECT] = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+      [SOAK_STAGE_INPUT] = VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT,
+      [SOAK_STAGE_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
+      [SOAK_STAGE_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+      [SOAK_STAGE_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+      [SOAK_STAGE_TRANSFER] = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
+   };
+   VkPipelineStageFlags2 flags = 0;
+
+   for (unsigned i = 0; i < SOAK_STAGES; i++)
+      flags |= bits >> i & 1 ? stages[i] : 0;
+   return bits == SOAK_ALL_STAGES ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : flags;
+}
+
+/* Of those of @bits that one of @stages has */
+static VkAccessFlags2
+get_accesses(unsigned bits, unsigned stages)
+{
+   const unsigned shaders =
+      1u << SOAK_STAGE_VERTEX | 1u << SOAK_STAGE_FRAGMENT | 1u << SOAK_STAGE_COMPUTE;
+   const struct {
+      VkAccessFlags2 flags;
+      unsigned stages;
+   } accesses[SOAK_ACCESSES] = {
+      [SOAK_LOADS_STORAGE] = {VK_ACCESS_2_SHADER_STORAGE_READ_BIT, shaders},
+      [SOAK_LOADS_UNIFORM] = {VK_ACCESS_2_UNIFORM_READ_BIT, shaders},
+      [SOAK_LOADS_SAMPLED] = {VK_ACCESS_2_SHADER_SAMPLED_READ_BIT, shaders},
+      [SOAK_READS_TRANSFER] = {VK_ACCESS_2_TRANSFER_READ_BIT, 1u << SOAK_STAGE_TRANSFER},
+      [SOAK_READS_INDEX] = {VK_ACCESS_2_INDEX_READ_BIT, 1u << SOAK_STAGE_INPUT},
+      [SOAK_READS_ATTRIBUTE] = {VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT, 1u << SOAK_STAGE_INPUT},
+      [SOAK_READS_INDIRECT] = {VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT, 1u << SOAK_STAGE_INDIRECT},
+      [SOAK_STORES] = {VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT, shaders},
+      [SOAK_WRITES_TRANSFER] = {VK_ACCESS_2_TRANSFER_WRITE_BIT, 1u << SOAK_STAGE_TRANSFER},
+   };
+   VkAccessFlags2 flags = 0;
+
+   for (unsigned i = 0; i < SOAK_ACCESSES; i++)
+      flags |= bits >> i & 1 && stages & accesses[i].stages ? accesses[i].flags : 0;
+   return bits == SOAK_ALL_ACCESSES ? VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT
+                                    : flags;
+}
+
 static void
-separate(struct machine *m, const struct soak_program *program, enum soak_separator separator)
+random_barrier(struct machine *m, const struct soak_program *program,
+               const struct soak_barrier *barrier)
+{
+   const VkPipelineStageFlags2 src = get_stages(barrier->src), dst = get_stages(barrier->dst);
+   const VkAccessFlags2 src_access = get_accesses(barrier->src_access, barrier->src),
+                        dst_access = get_accesses(barrier->dst_access, barrier->dst);
+   const VkBufferMemoryBarrier2 part = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+      .srcStageMask = src,
+      .srcAccessMask = src_access,
+      .dstStageMask = dst,
+      .dstAccessMask = dst_access,
+      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .buffer = barrier->size ? m->memory.buffer : m->sink.buffer,
+      .offset = barrier->size ? program->window : 0,
+      .size = barrier->size ? barrier->size : VK_WHOLE_SIZE,
+   };
+   const VkDependencyInfo info = {
+      .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+      .bufferMemoryBarrierCount = 1,
+      .pBufferMemoryBarriers = &part,
+   };
+
+   if (barrier->size == SOAK_WINDOW)
+      memory_barrier(m, src, src_access, dst, dst_access);
+   else
+      vkCmdPipelineBarrier2(m->cmd, &info);
+}
+
+static void
+separate(struct machine *m, const struct soak_program *program, const struct soak_step *step)
 {
    const VkPipelineStageFlags2 compute = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
    const VkAccessFlags2 loads = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
@@ -350,7 +510,10 @@ separate(struct machine *m, const struct soak_program *program, enum soak_separa
    const VkAccessFlags2 stores = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;
    const VkPipelineStageFlags2 transfer = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
 
-   switch (separator) {
+   switch ((enum soak_separator)step->separator) {
+   case SOAK_BARRIER_RANDOM:
+      random_barrier(m, program, &step->barrier);
+      break;
    case SOAK_NOTHING:
    case SOAK_SEPARATOR_COUNT:
       break;
@@ -417,10 +580,55 @@ soak_encode(const struct soak_instruction *code, uint32_t words[4])
 
    words[0] = code->op | (uint32_t)code->first << 6 | (code->count - 1u) << 11 |
               (uint32_t)code->groups << 16 | (uint32_t)code->gated << 20 |
-              (uint32_t)code->swap << 26;
+              (uint32_t)code->fragment << 21 | (uint32_t)code->swap << 26;
    words[1] = flag ? code->flag : code->base;
    words[2] = code->stride | (uint32_t)code->group_stride << 16;
    words[3] = code->value;
+}
+
+/* llvmpipe draws fragments when it has to: a dependency that orders nothing sees to that. */
+static void
+begin_draw(struct machine *m, VkPipeline pipeline)
+{
+   const VkRenderingInfo info = {
+      .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+      .renderArea = {.extent = {SOAK_GROUP, SOAK_MAX_GROUPS}},
+      .layerCount = 1,
+   };
+
+   vkCmdBindPipeline(m->cmd, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+   vkCmdBeginRendering(m->cmd, &info);
+   vkh_set_viewport(m->cmd, SOAK_GROUP, SOAK_MAX_GROUPS);
+}
+
+static void
+end_draw(struct machine *m)
+{
+   vkCmdEndRendering(m->cmd);
+   memory_barrier(m, VK_PIPELINE_STAGE_2_NONE, 0, VK_PIPELINE_STAGE_2_NONE, 0);
+}
+
+static void
+run_fetch(struct machine *m, const struct soak_step *step)
+{
+   const VkDeviceSize offset = step->base;
+
+   begin_draw(m, get_fetch_pipeline(m, step->command == SOAK_FETCH_ATTRIBUTES));
+   switch (step->command) {
+   case SOAK_FETCH_INDICES:
+      vkCmdBindIndexBuffer(m->cmd, m->memory.buffer, offset, VK_INDEX_TYPE_UINT32);
+      vkCmdDrawIndexed(m->cmd, step->size / 4, 1, 0, 0, 0);
+      break;
+   case SOAK_FETCH_ATTRIBUTES:
+      vkCmdBindVertexBuffers(m->cmd, 0, 1, &m->memory.buffer, &offset);
+      vkCmdDraw(m->cmd, step->size / 4, 1, 0, 0);
+      break;
+   default:
+      vkCmdDrawIndirectCount(m->cmd, m->arguments.buffer, 0, m->memory.buffer, offset, 1,
+                             sizeof(VkDrawIndirectCommand));
+      break;
+   }
+   end_draw(m);
 }
 
 static void
@@ -441,10 +649,13 @@ run_command(struct machine *m, const struct soak_program *program, const struct 
       copy.dstOffset = step->base;
       vkCmdCopyBuffer(m->cmd, m->source.buffer, m->memory.buffer, 1, &copy);
       break;
-   default:
+   case SOAK_COPY_FROM:
       copy.srcOffset = step->base;
       copy.dstOffset = room;
       vkCmdCopyBuffer(m->cmd, m->memory.buffer, m->target.buffer, 1, &copy);
+      break;
+   default:
+      run_fetch(m, step);
       break;
    }
 }
@@ -464,16 +675,24 @@ run_step(struct machine *m, const struct soak_program *program, const struct soa
       m->cmd = vkh_begin(m->ctx);
    if (step->command) {
       run_command(m, program, step);
-      separate(m, program, step->separator);
+      separate(m, program, step);
       return;
    }
-   vkCmdBindPipeline(m->cmd, VK_PIPELINE_BIND_POINT_COMPUTE,
-                     get_pipeline(m, soak_has_barriers(program), soak_variant(program)));
-   vkCmdBindDescriptorSets(m->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, m->layout, 0, 1, &m->set, 0,
-                           NULL);
+   const VkPipelineBindPoint point =
+      step->is_draw ? VK_PIPELINE_BIND_POINT_GRAPHICS : VK_PIPELINE_BIND_POINT_COMPUTE;
+   vkCmdBindDescriptorSets(m->cmd, point, m->layout, 0, 1, &m->set, 0, NULL);
    vkCmdPushConstants(m->cmd, m->layout, VK_SHADER_STAGE_ALL, 0, sizeof(constants), &constants);
-   vkCmdDispatch(m->cmd, step->groups, 1, 1);
-   separate(m, program, step->separator);
+   if (step->is_draw) {
+      begin_draw(m, get_draw_pipeline(m, soak_variant(program, SOAK_VERTEX)));
+      vkCmdDraw(m->cmd, SOAK_GROUP, step->groups, 0, 0);
+      end_draw(m);
+   } else {
+      const bool barriers = soak_has_barriers(program);
+      const unsigned variant = soak_variant(program, barriers);
+      vkCmdBindPipeline(m->cmd, point, get_pipeline(m, barriers, variant));
+      vkCmdDispatch(m->cmd, step->groups, 1, 1);
+   }
+   separate(m, program, step);
 }
 
 /* Each program ends with a wait: the next one has nothing to do with it. */

@@ -73,9 +73,10 @@ struct touch {
    uint8_t executed;  /* what comes there comes after it, */
    uint8_t available; /* and after it was made available */
    uint8_t visible[SOAK_ACCESSES];
+   uint8_t unused;
    uint8_t seen; /* by all that comes after it in these, as semaphores make it visible */
 };
-static_assert(sizeof(struct touch) == 16, "compared as a whole");
+static_assert(sizeof(struct touch) == 20, "compared as a whole");
 
 struct byte {
    uint8_t count;
@@ -105,7 +106,9 @@ struct step {
    struct soak_model *model;
    const struct soak_program *program;
    const struct soak_step *step;
-   uint64_t *counts;
+   enum soak_shader shader; /* that runs, */
+   enum soak_stage stage;   /* in this one */
+   uint64_t (*counts)[SOAK_MAX_SITES];
    bool races, ambiguous, any_order;
    bool is_early; /* nobody finds a flag as it is wanted, or what was released with it */
    bool has_acquires;
@@ -230,6 +233,8 @@ struct access {
 static bool
 is_before(const struct touch *touch, const struct access *access)
 {
+   if (touch->who < MAX_INVOCATIONS && touch->stage != access->stage)
+      return false;
    return access->clock && touch->who != BEFORE &&
           (touch->who == access->who || touch->time <= access->clock[touch->who]);
 }
@@ -271,6 +276,8 @@ races(struct step *s, const struct byte *byte, const struct access *access)
       if (!conflicts(touch, access) || is_before(touch, access) || is_visible(s, touch, access))
          continue;
       s->ambiguous |= touch->raced;
+      /* In which order the vertices and fragments of a draw come is not known. */
+      s->ambiguous |= s->step->is_draw && touch->who < MAX_INVOCATIONS;
       found |= !touch->hidden;
       hidden |= touch->hidden;
       /* Of two in one step, either may come second. */
@@ -280,19 +287,22 @@ races(struct step *s, const struct byte *byte, const struct access *access)
    return found;
 }
 
-/* What a cell forgets: of readers it keeps one class, and a store gives way to atomics, as do
- * atomics of earlier commands.
+/* What a cell forgets (docs/sync.rst, "What it misses"): of readers it keeps one class, and those
+ * of an earlier command until an atomic comes; a store, and atomics of another command or stage,
+ * give way to an atomic.
  */
 static void
 hide(struct byte *byte, const struct access *access, unsigned time)
 {
    for (unsigned i = 0; i < byte->count; i++) {
       struct touch *before = &byte->touches[i];
+      const bool is_atomic = access->type == TOUCH_ATOMIC;
       const bool is_own = before->who == access->who && before->time == time;
+      const bool is_other = before->stage != access->stage || before->who >= MAX_INVOCATIONS;
       if (before->type == TOUCH_LOAD)
-         before->hidden |= before->stage != access->stage;
-      else if (access->type == TOUCH_ATOMIC)
-         before->hidden |= before->type == TOUCH_STORE ? !is_own : before->who == BEFORE;
+         before->hidden |= before->stage != access->stage || (is_atomic && is_other);
+      else if (is_atomic)
+         before->hidden |= before->type == TOUCH_STORE ? !is_own : is_other;
    }
 }
 
@@ -362,7 +372,7 @@ access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
    const struct access access = {
       .type = type,
       .loads = op->loads,
-      .stage = SOAK_STAGE_COMPUTE,
+      .stage = s->stage,
       .who = who,
       .clock = is_shared ? s->shared_clock[who] : s->clock[who],
    };
@@ -386,7 +396,7 @@ access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
       synchronize_words(s, at, op->size, who);
    s->races |= raced;
    if (raced && s->counts)
-      s->counts[site]++;
+      s->counts[s->shader][site]++;
 }
 
 /* --- Instructions --------------------------------------------------------- */
@@ -527,30 +537,49 @@ run_group(struct step *s, unsigned group)
    }
 }
 
+static void
+run_draw(struct step *s)
+{
+   for (unsigned fragment = 0; fragment < 2; fragment++) {
+      s->shader = fragment ? SOAK_FRAGMENT : SOAK_VERTEX;
+      s->stage = fragment ? SOAK_STAGE_FRAGMENT : SOAK_STAGE_VERTEX;
+      for (unsigned i = 0; i < s->step->code_count; i++) {
+         const unsigned count = s->step->groups * SOAK_GROUP;
+         for (unsigned who = 0; who < count && s->step->code[i].fragment == fragment;
+              who += s->model->subgroup)
+            execute(s, &s->step->code[i], who);
+      }
+   }
+}
+
 /* --- Commands ------------------------------------------------------------- */
 
 /* One range, which counts once */
 static void
 run_command(struct step *s)
 {
-   const struct access access = {
-      .type = s->step->command != SOAK_COPY_FROM ? TOUCH_STORE : TOUCH_LOAD,
-      .loads = SOAK_READS_TRANSFER,
-      .stage = SOAK_STAGE_TRANSFER,
-      .who = BEFORE,
+   static const struct access accesses[SOAK_COMMAND_COUNT] = {
+      [SOAK_FILL] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_UPDATE] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_TO] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_FROM] = {TOUCH_LOAD, SOAK_READS_TRANSFER, SOAK_STAGE_TRANSFER, BEFORE},
+      [SOAK_FETCH_INDICES] = {TOUCH_LOAD, SOAK_READS_INDEX, SOAK_STAGE_INPUT, BEFORE},
+      [SOAK_FETCH_ATTRIBUTES] = {TOUCH_LOAD, SOAK_READS_ATTRIBUTE, SOAK_STAGE_INPUT, BEFORE},
+      [SOAK_FETCH_COUNT] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
    };
+   const struct access *access = &accesses[s->step->command];
    bool raced = false;
 
    for (unsigned i = 0; i < s->step->size; i++) {
       struct byte *byte = &s->model->bytes[s->step->base - s->program->window + i];
-      const bool raced_here = races(s, byte, &access);
-      touch(s, byte, &access, raced_here);
+      const bool raced_here = races(s, byte, access);
+      touch(s, byte, access, raced_here);
       raced |= raced_here;
    }
    s->ambiguous |= raced && s->model->released && s->model->handed_on;
    s->races |= raced;
    if (raced && s->counts)
-      s->counts[SOAK_COMMAND_SITE(s->step->command)]++;
+      s->counts[SOAK_PLAIN][SOAK_COMMAND_SITE(s->step->command)]++;
 }
 
 /* --- Public --------------------------------------------------------------- */
@@ -565,6 +594,8 @@ soak_model_create(unsigned features, unsigned subgroup)
    model->stages = 1u << SOAK_STAGE_COMPUTE;
    if (features & SOAK_COMMANDS)
       model->stages |= 1u << SOAK_STAGE_TRANSFER;
+   if (features & SOAK_DRAWS)
+      model->stages |= SOAK_ALL_STAGES;
    return model;
 }
 
@@ -649,15 +680,23 @@ begin_step(struct step *s, struct soak_model *model, const struct soak_program *
    s->program = program;
    s->step = step;
    s->any_order = true;
+   s->shader = soak_has_barriers(program) ? SOAK_BARRIERS : SOAK_PLAIN;
+   s->stage = SOAK_STAGE_COMPUTE;
    for (unsigned i = 0; i < MAX_INVOCATIONS; i++)
       s->clock[i][i] = s->shared_clock[i][i] = 1;
 }
 
 static void
-run_groups(struct step *s)
+run_step(struct step *s)
 {
-   if (s->step->command)
+   if (s->step->command) {
       run_command(s);
+      return;
+   }
+   if (s->step->is_draw) {
+      run_draw(s);
+      return;
+   }
    for (unsigned group = 0; group < s->step->groups; group++)
       run_group(s, group);
 }
@@ -673,13 +712,13 @@ is_clean_if_early(const struct soak_model *before, const struct soak_program *pr
    soak_model_copy(&early, before);
    begin_step(&s, &early, program, step);
    s.is_early = true;
-   run_groups(&s);
+   run_step(&s);
    return !s.races && !s.ambiguous;
 }
 
 enum soak_verdict
 soak_model_step(struct soak_model *model, const struct soak_program *program,
-                const struct soak_step *step, uint64_t *counts, bool *any_order)
+                const struct soak_step *step, uint64_t (*counts)[SOAK_MAX_SITES], bool *any_order)
 {
    static struct soak_model before;
    static struct step s;
@@ -689,7 +728,7 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
       soak_model_copy(&before, model);
    begin_step(&s, model, program, step);
    s.counts = counts;
-   run_groups(&s);
+   run_step(&s);
    *any_order &= s.any_order;
    if (*any_order && s.has_acquires)
       *any_order = is_clean_if_early(&before, program, step);
@@ -702,25 +741,35 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
 
 #define STAGE(name)  (1u << SOAK_STAGE_##name)
 #define ACCESS(name) (1u << SOAK_##name)
+/* Those of the graphics pipeline come first. */
+#define DRAW_STAGES ((2u << SOAK_STAGE_FRAGMENT) - 1)
 
 /* "Pipeline Stages": the stages that are logically earlier as well */
 static unsigned
 add_earlier(unsigned stages)
 {
-   return stages;
+   unsigned all = stages;
+   for (unsigned i = SOAK_STAGE_INDIRECT; i < SOAK_STAGE_FRAGMENT; i++)
+      all |= stages & DRAW_STAGES & ~((2u << i) - 1) ? 1u << i : 0;
+   return stages & STAGE(COMPUTE) ? all | STAGE(INDIRECT) : all;
 }
 
 /* And those that are logically later */
 static unsigned
 add_later(unsigned stages)
 {
-   return stages;
+   unsigned all = stages;
+   for (unsigned i = SOAK_STAGE_INPUT; i <= SOAK_STAGE_FRAGMENT; i++)
+      all |= stages & ((1u << i) - 1) ? 1u << i : 0;
+   return stages & STAGE(INDIRECT) ? all | STAGE(COMPUTE) : all;
 }
 
 static bool
 makes_available(const struct soak_barrier *barrier, const struct touch *touch)
 {
    static const enum soak_access writes[SOAK_STAGES] = {
+      [SOAK_STAGE_VERTEX] = SOAK_STORES,
+      [SOAK_STAGE_FRAGMENT] = SOAK_STORES,
       [SOAK_STAGE_COMPUTE] = SOAK_STORES,
       [SOAK_STAGE_TRANSFER] = SOAK_WRITES_TRANSFER,
    };
@@ -754,8 +803,15 @@ order_touch(struct touch *touch, const struct soak_barrier *barrier, bool is_in_
 static bool
 is_over(const struct touch *touch, unsigned stages)
 {
+   enum {
+      LOADS = ACCESS(LOADS_STORAGE) | ACCESS(LOADS_UNIFORM) | ACCESS(LOADS_SAMPLED),
+   };
    static const unsigned reads[SOAK_STAGES] = {
-      [SOAK_STAGE_COMPUTE] = ACCESS(LOADS_STORAGE) | ACCESS(LOADS_UNIFORM) | ACCESS(LOADS_SAMPLED),
+      [SOAK_STAGE_INDIRECT] = ACCESS(READS_INDIRECT),
+      [SOAK_STAGE_INPUT] = ACCESS(READS_INDEX) | ACCESS(READS_ATTRIBUTE),
+      [SOAK_STAGE_VERTEX] = LOADS,
+      [SOAK_STAGE_FRAGMENT] = LOADS,
+      [SOAK_STAGE_COMPUTE] = LOADS,
       [SOAK_STAGE_TRANSFER] = ACCESS(READS_TRANSFER),
    };
    bool over = !(stages & ~touch->executed);
@@ -795,7 +851,7 @@ soak_model_is_empty(const struct soak_model *model)
 }
 
 void
-soak_model_separate(struct soak_model *model, enum soak_separator separator)
+soak_model_separate(struct soak_model *model, const struct soak_step *step)
 {
    enum {
       COMPUTE = STAGE(COMPUTE),
@@ -825,6 +881,9 @@ soak_model_separate(struct soak_model *model, enum soak_separator separator)
       [SOAK_FROM_TRANSFER_EXECUTION] = {TRANSFER, COMPUTE, 0, 0, ALL},
    };
 
-   if (barriers[separator].src)
-      order(model, &barriers[separator]);
+   const struct soak_barrier *barrier =
+      step->separator == SOAK_BARRIER_RANDOM ? &step->barrier : &barriers[step->separator];
+
+   if (barrier->src)
+      order(model, barrier);
 }
