@@ -133,14 +133,16 @@ find_command_count(struct counts *counts, const struct json *report, const char 
       {"fill_buffer", "transfer_write", SOAK_FILL},
       {"update_buffer", "transfer_write", SOAK_UPDATE},
       {"copy_buffer", "transfer_write", SOAK_COPY_TO},
+      {"copy_query_pool_results", "transfer_write", SOAK_COPY_RESULTS},
       {"copy_buffer", "transfer_read", SOAK_COPY_FROM},
       {"draw_indexed", "index", SOAK_FETCH_INDICES},
       {"draw", "attribute", SOAK_FETCH_ATTRIBUTES},
       {"draw_indirect_count", "indirect", SOAK_FETCH_COUNT},
+      {"end_transform_feedback_ext", "transfer_write", SOAK_CAPTURE},
    };
 
    for (unsigned i = 0; i < VKH_COUNT(commands); i++) {
-      const bool writes = commands[i].command < SOAK_COPY_FROM;
+      const bool writes = strcmp(commands[i].access, "transfer_write") == 0;
       if (strcmp(json_get_string(report, "command.op", ""), commands[i].op) == 0 &&
           strcmp(json_get_string(report, "access.op", ""), commands[i].access) == 0 &&
           strcmp(kind, commands[i].command == SOAK_FETCH_COUNT

@@ -10,13 +10,14 @@
  *    soak_machine.c   in the process: runs programs through Vulkan
  *    soak_sequence.c  programs as files for anygpu, which runs them on any GPU
  *    soak.comp        one shader for all of them: it interprets instructions
- *    soak_fetch.vert  of draws that only fetch
+ *    soak_fetch.vert  of draws that only fetch, or capture
  *
- * A program is a few dispatches and draws, or fills, updates, copies and what draws fetch, with
- * something between them that orders them, or does not. A dispatch is a list of instructions, which
- * all invocations go through; each is for some of them, and says which element an invocation
- * accesses. So is a draw, whose instructions are the vertex shader's or the fragment shader's: a
- * point for each invocation that a workgroup would have, and an instance for each workgroup.
+ * A program is a few dispatches and draws, or fills, updates, copies, results of queries and what
+ * draws fetch and capture, with something between them that orders them, or does not. A dispatch is
+ * a list of instructions, which all invocations go through; each is for some of them, and says
+ * which element an invocation accesses. So is a draw, whose instructions are the vertex shader's or
+ * the fragment shader's: a point for each invocation that a workgroup would have, and an instance
+ * for each workgroup.
  *
  * The model knows nothing of how races are found. It goes by what counts for Vulkan:
  * two accesses to a byte by two invocations, not both loads and not both atomics,
@@ -36,13 +37,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SOAK_MEMORY     16384
-#define SOAK_WINDOW     512 /* bytes that a program touches, and of each shared array */
-#define SOAK_GROUP      32  /* invocations of a workgroup */
-#define SOAK_MAX_GROUPS 3
-#define SOAK_MAX_CODE   6 /* instructions of a dispatch */
-#define SOAK_MAX_STEPS  6
-#define SOAK_FLAGS      16384 /* words that only fences and atomics use */
+#define SOAK_MEMORY        16384
+#define SOAK_WINDOW        512 /* bytes that a program touches, and of each shared array */
+#define SOAK_GROUP         32  /* invocations of a workgroup */
+#define SOAK_MAX_GROUPS    3
+#define SOAK_MAX_CODE      6 /* instructions of a dispatch */
+#define SOAK_MAX_STEPS     6
+#define SOAK_FLAGS         16384 /* words that only fences and atomics use */
+#define SOAK_RESULT_STRIDE 8     /* bytes from one result of 4 bytes to the next */
 
 /* What programs consist of, beside loads, stores and atomics of one size, each in its
  * place, and barriers between commands.
@@ -59,7 +61,7 @@ enum soak_feature {
    SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
    SOAK_MORE = 1 << 9,       /* texel buffers in it, and more ways to access buffers */
    SOAK_COMMANDS = 1 << 10,  /* fills, updates and copies between dispatches */
-   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch, and random dependencies */
+   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch and capture, and random dependencies */
 };
 /* But for commands and draws, of which only shadow memory knows all */
 #define SOAK_ALL_FEATURES 1023u
@@ -90,6 +92,7 @@ enum soak_stage {
    SOAK_STAGE_INDIRECT,
    SOAK_STAGE_INPUT, /* of indices and attributes */
    SOAK_STAGE_VERTEX,
+   SOAK_STAGE_FEEDBACK,
    SOAK_STAGE_FRAGMENT,
    SOAK_STAGE_COMPUTE,
    SOAK_STAGE_TRANSFER,
@@ -108,6 +111,7 @@ enum soak_access {
    SOAK_READS_INDIRECT,
    SOAK_STORES,
    SOAK_WRITES_TRANSFER,
+   SOAK_WRITES_FEEDBACK,
    SOAK_ACCESSES,
 };
 #define SOAK_ALL_ACCESSES ((1u << SOAK_ACCESSES) - 1)
@@ -198,12 +202,14 @@ enum soak_command {
    SOAK_DISPATCH, /* or a draw */
    SOAK_FILL,
    SOAK_UPDATE,
-   SOAK_COPY_TO,   /* the buffer; from one that nobody writes */
-   SOAK_COPY_FROM, /* to one that has room of its own for each step */
+   SOAK_COPY_TO,      /* the buffer; from one that nobody writes */
+   SOAK_COPY_RESULTS, /* of queries, SOAK_RESULT_STRIDE apart, each an access of its own */
+   SOAK_COPY_FROM,    /* to one that has room of its own for each step */
    /* SOAK_DRAWS */
    SOAK_FETCH_INDICES,
    SOAK_FETCH_ATTRIBUTES,
    SOAK_FETCH_COUNT, /* of an indirect draw that draws nothing */
+   SOAK_CAPTURE,     /* by transform feedback */
    SOAK_COMMAND_COUNT,
 };
 

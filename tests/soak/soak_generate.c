@@ -98,10 +98,12 @@ static const char *const command_names[SOAK_COMMAND_COUNT] = {
    [SOAK_FILL] = "fill",
    [SOAK_UPDATE] = "update",
    [SOAK_COPY_TO] = "copy to",
+   [SOAK_COPY_RESULTS] = "copy results of queries to",
    [SOAK_COPY_FROM] = "copy from",
    [SOAK_FETCH_INDICES] = "draw with indices from",
    [SOAK_FETCH_ATTRIBUTES] = "draw with attributes from",
    [SOAK_FETCH_COUNT] = "draw with a count from",
+   [SOAK_CAPTURE] = "draw captured by",
 };
 
 enum {
@@ -145,6 +147,7 @@ struct generator {
    struct soak_model *model, *tried;
    uint32_t flags; /* used so far */
    unsigned size;  /* of all elements; 0: of any */
+   bool captures;  /* by transform feedback */
 };
 
 /* --- Instructions --------------------------------------------------------- */
@@ -504,29 +507,53 @@ try_ticket(struct generator *g)
 
 /* --- Steps ---------------------------------------------------------------- */
 
-/* All of them, or some; not none */
+/* Mostly all of them, or all but one */
 static unsigned
-random_bits(struct generator *g, unsigned all)
+random_bits(struct generator *g, unsigned count)
 {
-   unsigned bits = all;
-   if (below(&g->random, 4))
-      bits &= below(&g->random, all + 1) | 1u << below(&g->random, 8);
-   return bits ? bits : all;
+   const unsigned all = (1u << count) - 1;
+
+   switch (below(&g->random, 8)) {
+   case 0:
+      return 0;
+   case 1:
+      return below(&g->random, all + 1);
+   case 2:
+   case 3:
+   case 4:
+      return all & ~(1u << below(&g->random, count));
+   default:
+      return all;
+   }
+}
+
+/* Transform feedback and indirect arguments are in one class: what is ordered for one of these
+ * stages counts as ordered for the other (docs/sync-scopes.rst, "What is not seen").
+ */
+static uint8_t
+random_stages(struct generator *g)
+{
+   const unsigned feedback = 1u << SOAK_STAGE_FEEDBACK, indirect = 1u << SOAK_STAGE_INDIRECT;
+   unsigned stages = 0;
+
+   while (!stages)
+      stages = random_bits(g, SOAK_STAGES);
+   if (!g->captures)
+      return (uint8_t)stages;
+   return (uint8_t)(stages & (feedback | indirect) ? stages | feedback | indirect : stages);
 }
 
 static struct soak_barrier
 random_barrier(struct generator *g)
 {
    struct soak_barrier barrier = {
-      .src = (uint8_t)random_bits(g, SOAK_ALL_STAGES),
-      .dst = (uint8_t)random_bits(g, SOAK_ALL_STAGES),
+      .src = random_stages(g),
+      .dst = random_stages(g),
+      .src_access = (uint16_t)random_bits(g, SOAK_ACCESSES),
+      .dst_access = (uint16_t)random_bits(g, SOAK_ACCESSES),
       .size = SOAK_WINDOW,
    };
 
-   if (below(&g->random, 4))
-      barrier.src_access = (uint16_t)random_bits(g, SOAK_ALL_ACCESSES);
-   if (below(&g->random, 4))
-      barrier.dst_access = (uint16_t)random_bits(g, SOAK_ALL_ACCESSES);
    if (below(&g->random, 4) == 0)
       barrier.size = below(&g->random, 3) ? SOAK_WINDOW / 2 : 0;
    return barrier;
@@ -573,7 +600,9 @@ try_command(struct generator *g)
    bool any_order = false; /* nobody asks */
 
    const unsigned first = g->features & SOAK_COMMANDS ? SOAK_FILL : SOAK_FETCH_INDICES;
-   const unsigned end = g->features & SOAK_DRAWS ? SOAK_COMMAND_COUNT : SOAK_FETCH_INDICES;
+   const unsigned end = !(g->features & SOAK_DRAWS) ? SOAK_FETCH_INDICES
+                        : g->captures               ? SOAK_COMMAND_COUNT
+                                                    : SOAK_CAPTURE;
    g->step->command = (uint8_t)(first + below(&g->random, end - first));
    const bool is_copy = g->step->command == SOAK_COPY_TO || g->step->command == SOAK_COPY_FROM;
    /* Copies are of any bytes, others of words. */
@@ -685,6 +714,7 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
       .program = program,
       .model = model,
       .tried = tried,
+      .captures = (features & SOAK_DRAWS) && seed / 2 % 4 == 0,
       .flags = (uint32_t)(seed % (SOAK_FLAGS / 16)) * 16,
    };
    *program = (struct soak_program){
@@ -711,11 +741,11 @@ static void
 print_barrier(const struct soak_barrier *barrier)
 {
    static const char *const stages[SOAK_STAGES] = {
-      "indirect", "input", "vertex", "fragment", "compute", "transfer",
+      "indirect", "input", "vertex", "feedback", "fragment", "compute", "transfer",
    };
    static const char *const accesses[SOAK_ACCESSES] = {
       "storage loads",   "uniform loads",  "sampled loads", "transfer reads",  "index reads",
-      "attribute reads", "indirect reads", "stores",        "transfer writes",
+      "attribute reads", "indirect reads", "stores",        "transfer writes", "feedback writes",
    };
 
    for (unsigned i = 0; i < 2; i++) {

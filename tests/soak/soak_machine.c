@@ -12,6 +12,7 @@
 #include "soak_barriers1.h"
 #include "soak_barriers2.h"
 #include "soak_barriers3.h"
+#include "soak_capture.h"
 #include "soak_fetch.h"
 #include "soak_fetch_attribute.h"
 #include "soak_frag0.h"
@@ -70,7 +71,8 @@ struct machine {
    VkDescriptorSet set;
    VkPipeline pipelines[2][SOAK_VARIANTS];
    VkPipeline draw_pipelines[SOAK_VARIANTS];
-   VkPipeline fetch_pipelines[2]; /* without and with an attribute */
+   VkPipeline fetch_pipelines[SOAK_COMMAND_COUNT]; /* by commands */
+   VkQueryPool queries;                            /* with results */
    VkCommandBuffer cmd;
    VkCommandBuffer unfinished[SOAK_MAX_STEPS]; /* submitted, not waited for */
    unsigned unfinished_count;
@@ -213,11 +215,40 @@ begin_images(struct machine *m)
    vkh_submit_wait(m->ctx, cmd);
 }
 
+/* Of queries without draws */
+static void
+create_results(struct machine *m)
+{
+   const VkQueryPoolCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+      .queryType = VK_QUERY_TYPE_OCCLUSION,
+      .queryCount = SOAK_WINDOW / SOAK_RESULT_STRIDE,
+   };
+   VkCommandBuffer cmd = vkh_begin(m->ctx);
+
+   VKH_CHECK(vkCreateQueryPool(m->ctx->device, &info, NULL, &m->queries));
+   vkCmdResetQueryPool(cmd, m->queries, 0, info.queryCount);
+   for (unsigned i = 0; i < info.queryCount; i++) {
+      vkCmdBeginQuery(cmd, m->queries, i, 0);
+      vkCmdEndQuery(cmd, m->queries, i);
+   }
+   vkh_submit_wait(m->ctx, cmd);
+}
+
 static void
 create_machine(struct machine *m)
 {
+   static const char *const extensions[] = {VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME};
+   static const VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
+      .transformFeedback = true,
+   };
    *m = (struct machine){.ctx = vkh_context_create(&(struct vkh_options){
                             .application = "gpuval-soak",
+                            .extensions = extensions,
+                            .extension_count = VKH_COUNT(extensions),
+                            .features_next = &feedback,
+                            .buffer_usage = VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT,
                          })};
    m->memory = vkh_buffer_create(m->ctx, SOAK_MEMORY, "memory");
    m->sink = vkh_buffer_create(m->ctx, 4 * SOAK_GROUP, "sink");
@@ -231,6 +262,7 @@ create_machine(struct machine *m)
    }
    create_descriptors(m);
    begin_images(m);
+   create_results(m);
    m->layout = vkh_pipeline_layout(m->ctx, &m->set_layout, 1, sizeof(struct constants));
 }
 
@@ -245,6 +277,7 @@ destroy_machine(struct machine *m)
       vkDestroyPipeline(m->ctx->device, m->fetch_pipelines[i], NULL);
    for (unsigned i = 0; i < SOAK_MAX_STEPS; i++)
       vkDestroySemaphore(m->ctx->device, m->semaphores[i], NULL);
+   vkDestroyQueryPool(m->ctx->device, m->queries, NULL);
    vkDestroyPipelineLayout(m->ctx->device, m->layout, NULL);
    vkDestroyDescriptorSetLayout(m->ctx->device, m->set_layout, NULL);
    for (unsigned i = 0; i < VKH_COUNT(m->images); i++) {
@@ -305,8 +338,22 @@ get_draw_pipeline(struct machine *m, unsigned variant)
    return *pipeline;
 }
 
+static VkShaderModule
+create_fetch_module(struct machine *m, enum soak_command command)
+{
+   switch (command) {
+   case SOAK_FETCH_ATTRIBUTES:
+      return vkh_shader_module(m->ctx, soak_fetch_attribute, sizeof(soak_fetch_attribute),
+                               "fetch_attribute");
+   case SOAK_CAPTURE:
+      return vkh_shader_module(m->ctx, soak_capture, sizeof(soak_capture), "capture");
+   default:
+      return vkh_shader_module(m->ctx, soak_fetch, sizeof(soak_fetch), "fetch");
+   }
+}
+
 static VkPipeline
-get_fetch_pipeline(struct machine *m, bool attribute)
+get_fetch_pipeline(struct machine *m, enum soak_command command)
 {
    static const VkVertexInputBindingDescription binding = {.stride = 4};
    static const VkVertexInputAttributeDescription format = {.format = VK_FORMAT_R32_UINT};
@@ -317,13 +364,10 @@ get_fetch_pipeline(struct machine *m, bool attribute)
       .vertexAttributeDescriptionCount = 1,
       .pVertexAttributeDescriptions = &format,
    };
-   VkPipeline *pipeline = &m->fetch_pipelines[attribute];
+   VkPipeline *pipeline = &m->fetch_pipelines[command];
 
    if (!*pipeline) {
-      VkShaderModule module =
-         attribute ? vkh_shader_module(m->ctx, soak_fetch_attribute, sizeof(soak_fetch_attribute),
-                                       "fetch_attribute")
-                   : vkh_shader_module(m->ctx, soak_fetch, sizeof(soak_fetch), "fetch");
+      VkShaderModule module = create_fetch_module(m, command);
       const struct vkh_graphics_desc desc = {
          .stages = {{VK_SHADER_STAGE_VERTEX_BIT, module}},
          .stage_count = 1,
@@ -331,7 +375,7 @@ get_fetch_pipeline(struct machine *m, bool attribute)
          .topology = VK_PRIMITIVE_TOPOLOGY_POINT_LIST,
          .topology_set = true,
          .rasterizer_discard = true,
-         .vertex_input = attribute ? &input : NULL,
+         .vertex_input = command == SOAK_FETCH_ATTRIBUTES ? &input : NULL,
       };
       *pipeline = vkh_graphics_pipeline(m->ctx, &desc);
       vkDestroyShaderModule(m->ctx->device, module, NULL);
@@ -431,6 +475,7 @@ get_stages(unsigned bits)
       [SOAK_STAGE_INDIRECT] = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
       [SOAK_STAGE_INPUT] = VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT,
       [SOAK_STAGE_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
+      [SOAK_STAGE_FEEDBACK] = VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
       [SOAK_STAGE_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
       [SOAK_STAGE_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
       [SOAK_STAGE_TRANSFER] = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
@@ -461,6 +506,8 @@ get_accesses(unsigned bits, unsigned stages)
       [SOAK_READS_INDIRECT] = {VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT, 1u << SOAK_STAGE_INDIRECT},
       [SOAK_STORES] = {VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT, shaders},
       [SOAK_WRITES_TRANSFER] = {VK_ACCESS_2_TRANSFER_WRITE_BIT, 1u << SOAK_STAGE_TRANSFER},
+      [SOAK_WRITES_FEEDBACK] = {VK_ACCESS_2_TRANSFORM_FEEDBACK_WRITE_BIT_EXT,
+                                1u << SOAK_STAGE_FEEDBACK},
    };
    VkAccessFlags2 flags = 0;
 
@@ -609,11 +656,30 @@ end_draw(struct machine *m)
 }
 
 static void
+capture(struct machine *m, VkDeviceSize offset, VkDeviceSize size)
+{
+   const PFN_vkCmdBindTransformFeedbackBuffersEXT bind =
+      (PFN_vkCmdBindTransformFeedbackBuffersEXT)vkGetDeviceProcAddr(
+         m->ctx->device, "vkCmdBindTransformFeedbackBuffersEXT");
+   const PFN_vkCmdBeginTransformFeedbackEXT begin =
+      (PFN_vkCmdBeginTransformFeedbackEXT)vkGetDeviceProcAddr(m->ctx->device,
+                                                              "vkCmdBeginTransformFeedbackEXT");
+   const PFN_vkCmdEndTransformFeedbackEXT end =
+      (PFN_vkCmdEndTransformFeedbackEXT)vkGetDeviceProcAddr(m->ctx->device,
+                                                            "vkCmdEndTransformFeedbackEXT");
+
+   bind(m->cmd, 0, 1, &m->memory.buffer, &offset, &size);
+   begin(m->cmd, 0, 0, NULL, NULL);
+   vkCmdDraw(m->cmd, (uint32_t)size / 4, 1, 0, 0);
+   end(m->cmd, 0, 0, NULL, NULL);
+}
+
+static void
 run_fetch(struct machine *m, const struct soak_step *step)
 {
    const VkDeviceSize offset = step->base;
 
-   begin_draw(m, get_fetch_pipeline(m, step->command == SOAK_FETCH_ATTRIBUTES));
+   begin_draw(m, get_fetch_pipeline(m, step->command));
    switch (step->command) {
    case SOAK_FETCH_INDICES:
       vkCmdBindIndexBuffer(m->cmd, m->memory.buffer, offset, VK_INDEX_TYPE_UINT32);
@@ -622,6 +688,9 @@ run_fetch(struct machine *m, const struct soak_step *step)
    case SOAK_FETCH_ATTRIBUTES:
       vkCmdBindVertexBuffers(m->cmd, 0, 1, &m->memory.buffer, &offset);
       vkCmdDraw(m->cmd, step->size / 4, 1, 0, 0);
+      break;
+   case SOAK_CAPTURE:
+      capture(m, offset, step->size);
       break;
    default:
       vkCmdDrawIndirectCount(m->cmd, m->arguments.buffer, 0, m->memory.buffer, offset, 1,
@@ -648,6 +717,11 @@ run_command(struct machine *m, const struct soak_program *program, const struct 
    case SOAK_COPY_TO:
       copy.dstOffset = step->base;
       vkCmdCopyBuffer(m->cmd, m->source.buffer, m->memory.buffer, 1, &copy);
+      break;
+   case SOAK_COPY_RESULTS:
+      vkCmdCopyQueryPoolResults(m->cmd, m->queries, 0,
+                                (step->size + SOAK_RESULT_STRIDE - 1u) / SOAK_RESULT_STRIDE,
+                                m->memory.buffer, step->base, SOAK_RESULT_STRIDE, 0);
       break;
    case SOAK_COPY_FROM:
       copy.srcOffset = step->base;

@@ -73,7 +73,6 @@ struct touch {
    uint8_t executed;  /* what comes there comes after it, */
    uint8_t available; /* and after it was made available */
    uint8_t visible[SOAK_ACCESSES];
-   uint8_t unused;
    uint8_t seen; /* by all that comes after it in these, as semaphores make it visible */
 };
 static_assert(sizeof(struct touch) == 20, "compared as a whole");
@@ -556,22 +555,12 @@ run_draw(struct step *s)
 
 /* One range, which counts once */
 static void
-run_command(struct step *s)
+touch_range(struct step *s, const struct access *access, unsigned first, unsigned size)
 {
-   static const struct access accesses[SOAK_COMMAND_COUNT] = {
-      [SOAK_FILL] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
-      [SOAK_UPDATE] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
-      [SOAK_COPY_TO] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
-      [SOAK_COPY_FROM] = {TOUCH_LOAD, SOAK_READS_TRANSFER, SOAK_STAGE_TRANSFER, BEFORE},
-      [SOAK_FETCH_INDICES] = {TOUCH_LOAD, SOAK_READS_INDEX, SOAK_STAGE_INPUT, BEFORE},
-      [SOAK_FETCH_ATTRIBUTES] = {TOUCH_LOAD, SOAK_READS_ATTRIBUTE, SOAK_STAGE_INPUT, BEFORE},
-      [SOAK_FETCH_COUNT] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
-   };
-   const struct access *access = &accesses[s->step->command];
    bool raced = false;
 
-   for (unsigned i = 0; i < s->step->size; i++) {
-      struct byte *byte = &s->model->bytes[s->step->base - s->program->window + i];
+   for (unsigned i = first; i < first + size; i++) {
+      struct byte *byte = &s->model->bytes[i];
       const bool raced_here = races(s, byte, access);
       touch(s, byte, access, raced_here);
       raced |= raced_here;
@@ -580,6 +569,31 @@ run_command(struct step *s)
    s->races |= raced;
    if (raced && s->counts)
       s->counts[SOAK_PLAIN][SOAK_COMMAND_SITE(s->step->command)]++;
+}
+
+static void
+run_command(struct step *s)
+{
+   static const struct access accesses[SOAK_COMMAND_COUNT] = {
+      [SOAK_FILL] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_UPDATE] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_TO] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_RESULTS] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_FROM] = {TOUCH_LOAD, SOAK_READS_TRANSFER, SOAK_STAGE_TRANSFER, BEFORE},
+      [SOAK_FETCH_INDICES] = {TOUCH_LOAD, SOAK_READS_INDEX, SOAK_STAGE_INPUT, BEFORE},
+      [SOAK_FETCH_ATTRIBUTES] = {TOUCH_LOAD, SOAK_READS_ATTRIBUTE, SOAK_STAGE_INPUT, BEFORE},
+      [SOAK_FETCH_COUNT] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
+      [SOAK_CAPTURE] = {TOUCH_STORE, .stage = SOAK_STAGE_FEEDBACK, .who = BEFORE},
+   };
+   const struct access *access = &accesses[s->step->command];
+   const unsigned first = s->step->base - s->program->window;
+
+   if (s->step->command != SOAK_COPY_RESULTS) {
+      touch_range(s, access, first, s->step->size);
+      return;
+   }
+   for (unsigned i = 0; i < s->step->size; i += SOAK_RESULT_STRIDE)
+      touch_range(s, access, first + i, 4);
 }
 
 /* --- Public --------------------------------------------------------------- */
@@ -769,6 +783,7 @@ makes_available(const struct soak_barrier *barrier, const struct touch *touch)
 {
    static const enum soak_access writes[SOAK_STAGES] = {
       [SOAK_STAGE_VERTEX] = SOAK_STORES,
+      [SOAK_STAGE_FEEDBACK] = SOAK_WRITES_FEEDBACK,
       [SOAK_STAGE_FRAGMENT] = SOAK_STORES,
       [SOAK_STAGE_COMPUTE] = SOAK_STORES,
       [SOAK_STAGE_TRANSFER] = SOAK_WRITES_TRANSFER,
