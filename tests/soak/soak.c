@@ -10,7 +10,8 @@
  * What an engine of sync promises is in the table of engines below: one that is exact
  * has to agree with the model both ways; another must never report what is right, and
  * find a part of what is wrong. --features: what programs consist of beside what they
- * always do, all by default but for `commands` and `draws`; with `shared` the check of that name is
+ * always do, all by default but for `commands`, `draws`
+ * and `transfers`; with `shared` the check of that name is
  * on as well.
  * --threads: lavapipe has its threads. Who comes second is open then, so that only
  * programs run that are right in any order, and nothing must be reported. --checks: with
@@ -71,6 +72,7 @@ static const struct {
    {"more", SOAK_MORE},
    {"commands", SOAK_COMMANDS},
    {"draws", SOAK_DRAWS},
+   {"transfers", SOAK_TRANSFERS},
    {"all", SOAK_ALL_FEATURES},
 };
 
@@ -139,10 +141,15 @@ find_command_count(struct counts *counts, const struct json *report, const char 
       {"draw", "attribute", SOAK_FETCH_ATTRIBUTES},
       {"draw_indirect_count", "indirect", SOAK_FETCH_COUNT},
       {"end_transform_feedback_ext", "transfer_write", SOAK_CAPTURE},
+      {"clear_color_image", "clear", SOAK_IMAGE_CLEAR},
+      {"copy_buffer_to_image", "transfer_write", SOAK_IMAGE_COPY_TO},
+      {"blit_image", "transfer_write", SOAK_IMAGE_BLIT_TO},
+      {"copy_image_to_buffer", "transfer_read", SOAK_IMAGE_COPY_FROM},
    };
 
    for (unsigned i = 0; i < VKH_COUNT(commands); i++) {
-      const bool writes = strcmp(commands[i].access, "transfer_write") == 0;
+      const bool writes = strcmp(commands[i].access, "transfer_write") == 0 ||
+                          strcmp(commands[i].access, "clear") == 0;
       if (strcmp(json_get_string(report, "command.op", ""), commands[i].op) == 0 &&
           strcmp(json_get_string(report, "access.op", ""), commands[i].access) == 0 &&
           strcmp(kind, commands[i].command == SOAK_FETCH_COUNT
@@ -451,9 +458,10 @@ static int
 write_sequences(const char *folder, uint64_t seed, uint64_t count)
 {
    /* anygpu binds buffers, and nothing else, and has one kind of barrier. */
-   if (run.features & (SOAK_SCOPES | SOAK_IMAGES | SOAK_MORE | SOAK_COMMANDS | SOAK_DRAWS))
+   if (run.features &
+       (SOAK_SCOPES | SOAK_IMAGES | SOAK_MORE | SOAK_COMMANDS | SOAK_DRAWS | SOAK_TRANSFERS))
       vkh_die("anygpu runs no programs with the features \"scopes\", \"images\", \"more\", "
-              "\"commands\", \"draws\"");
+              "\"commands\", \"draws\", \"transfers\"");
 
    struct soak_program *programs = generate_all(seed, count);
 

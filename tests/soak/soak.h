@@ -61,10 +61,18 @@ enum soak_feature {
    SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
    SOAK_MORE = 1 << 9,       /* texel buffers in it, and more ways to access buffers */
    SOAK_COMMANDS = 1 << 10,  /* fills, updates and copies between dispatches */
-   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch and capture, and random dependencies */
+   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch and capture, results of queries,
+                              * and random dependencies */
+   SOAK_TRANSFERS = 1 << 12, /* clears, copies and blits of an image, and random dependencies */
 };
-/* But for commands and draws, of which only shadow memory knows all */
+/* But for commands and draws, of which only shadow memory and `race` know all */
 #define SOAK_ALL_FEATURES 1023u
+
+/* An image for commands only: columns of texels of each of its subresources */
+#define SOAK_LEVELS  2
+#define SOAK_LAYERS  2
+#define SOAK_COLUMNS 16 /* of level 0 */
+#define SOAK_TEXELS  (SOAK_LAYERS * SOAK_LEVELS * SOAK_COLUMNS)
 
 enum soak_type {
    SOAK_LOAD,
@@ -202,14 +210,19 @@ enum soak_command {
    SOAK_DISPATCH, /* or a draw */
    SOAK_FILL,
    SOAK_UPDATE,
-   SOAK_COPY_TO,      /* the buffer; from one that nobody writes */
-   SOAK_COPY_RESULTS, /* of queries, SOAK_RESULT_STRIDE apart, each an access of its own */
-   SOAK_COPY_FROM,    /* to one that has room of its own for each step */
+   SOAK_COPY_TO,   /* the buffer; from one that nobody writes */
+   SOAK_COPY_FROM, /* to one that has room of its own for each step */
    /* SOAK_DRAWS */
+   SOAK_COPY_RESULTS, /* of queries, SOAK_RESULT_STRIDE apart, each an access of its own */
    SOAK_FETCH_INDICES,
    SOAK_FETCH_ATTRIBUTES,
    SOAK_FETCH_COUNT, /* of an indirect draw that draws nothing */
    SOAK_CAPTURE,     /* by transform feedback */
+   /* SOAK_TRANSFERS: of `base` and `size` the columns of the image */
+   SOAK_IMAGE_CLEAR, /* of a subresource */
+   SOAK_IMAGE_COPY_TO,
+   SOAK_IMAGE_BLIT_TO,
+   SOAK_IMAGE_COPY_FROM,
    SOAK_COMMAND_COUNT,
 };
 

@@ -104,6 +104,10 @@ static const char *const command_names[SOAK_COMMAND_COUNT] = {
    [SOAK_FETCH_ATTRIBUTES] = "draw with attributes from",
    [SOAK_FETCH_COUNT] = "draw with a count from",
    [SOAK_CAPTURE] = "draw captured by",
+   [SOAK_IMAGE_CLEAR] = "clear the image's columns",
+   [SOAK_IMAGE_COPY_TO] = "copy to the image's columns",
+   [SOAK_IMAGE_BLIT_TO] = "blit to the image's columns",
+   [SOAK_IMAGE_COPY_FROM] = "copy from the image's columns",
 };
 
 enum {
@@ -584,7 +588,7 @@ random_separator(struct generator *g)
 
    if (is_island(g->step))
       return SOAK_BARRIER;
-   if ((g->features & SOAK_DRAWS) && below(&g->random, 2))
+   if ((g->features & (SOAK_DRAWS | SOAK_TRANSFERS)) && below(&g->random, 2))
       return SOAK_BARRIER_RANDOM;
    if ((g->features & SOAK_COMMANDS) && below(&g->random, 3) == 0)
       return SOAK_TO_TRANSFER + below(&g->random, 3);
@@ -593,26 +597,63 @@ random_separator(struct generator *g)
    return separator;
 }
 
+static uint8_t
+random_command(struct generator *g)
+{
+   uint8_t commands[SOAK_COMMAND_COUNT];
+   unsigned count = 0;
+
+   for (unsigned i = SOAK_FILL; i < SOAK_COMMAND_COUNT; i++) {
+      const unsigned feature = i < SOAK_COPY_RESULTS  ? SOAK_COMMANDS
+                               : i < SOAK_IMAGE_CLEAR ? SOAK_DRAWS
+                                                      : SOAK_TRANSFERS;
+      if ((g->features & feature) && (i != SOAK_CAPTURE || g->captures))
+         commands[count++] = (uint8_t)i;
+   }
+   return commands[below(&g->random, count)];
+}
+
+static void
+random_bytes(struct generator *g)
+{
+   const bool is_copy = g->step->command == SOAK_COPY_TO || g->step->command == SOAK_COPY_FROM;
+   /* Copies are of any bytes, others of words. */
+   const unsigned align = is_copy && (g->features & SOAK_WIDTHS) ? 1 : 4;
+   unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
+
+   if (g->step->command == SOAK_FETCH_COUNT)
+      count = 1;
+   g->step->size = (uint16_t)(count * align);
+   g->step->base = (uint16_t)(g->program->window +
+                              below(&g->random, (SOAK_WINDOW - g->step->size) / align + 1) * align);
+}
+
+static void
+random_columns(struct generator *g)
+{
+   const unsigned subresource = below(&g->random, SOAK_LAYERS * SOAK_LEVELS);
+   const unsigned width = SOAK_COLUMNS >> subresource % SOAK_LEVELS;
+   unsigned column = 0, count = width;
+
+   if (g->step->command != SOAK_IMAGE_CLEAR) {
+      count = 1 + below(&g->random, width);
+      column = below(&g->random, width - count + 1);
+   }
+   g->step->base = (uint16_t)(subresource * SOAK_COLUMNS + column);
+   g->step->size = (uint16_t)count;
+}
+
 /* Returns false where the model does not know what is right, or must not race and does. */
 static bool
 try_command(struct generator *g)
 {
    bool any_order = false; /* nobody asks */
 
-   const unsigned first = g->features & SOAK_COMMANDS ? SOAK_FILL : SOAK_FETCH_INDICES;
-   const unsigned end = !(g->features & SOAK_DRAWS) ? SOAK_FETCH_INDICES
-                        : g->captures               ? SOAK_COMMAND_COUNT
-                                                    : SOAK_CAPTURE;
-   g->step->command = (uint8_t)(first + below(&g->random, end - first));
-   const bool is_copy = g->step->command == SOAK_COPY_TO || g->step->command == SOAK_COPY_FROM;
-   /* Copies are of any bytes, others of words. */
-   const unsigned align = is_copy && (g->features & SOAK_WIDTHS) ? 1 : 4;
-   unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
-   if (g->step->command == SOAK_FETCH_COUNT)
-      count = 1;
-   g->step->size = (uint16_t)(count * align);
-   g->step->base = (uint16_t)(g->program->window +
-                              below(&g->random, (SOAK_WINDOW - g->step->size) / align + 1) * align);
+   g->step->command = random_command(g);
+   if (g->step->command < SOAK_IMAGE_CLEAR)
+      random_bytes(g);
+   else
+      random_columns(g);
 
    soak_model_copy(g->tried, g->model);
    const enum soak_verdict verdict =
@@ -643,7 +684,8 @@ generate_step(struct generator *g)
 {
    const unsigned tries = 2 + below(&g->random, 6);
 
-   for (unsigned i = 0; (g->features & (SOAK_COMMANDS | SOAK_DRAWS)) && i < tries; i++) {
+   for (unsigned i = 0; (g->features & (SOAK_COMMANDS | SOAK_DRAWS | SOAK_TRANSFERS)) && i < tries;
+        i++) {
       if (below(&g->random, 5) == 0 && try_command(g)) {
          end_step(g);
          return;

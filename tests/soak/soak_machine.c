@@ -52,6 +52,8 @@ static const struct {
    },
 };
 
+#define ROWS 4 /* of level 0 of the image */
+
 struct constants {
    VkDeviceAddress address;
    uint32_t count, never;
@@ -63,6 +65,9 @@ struct machine {
    struct vkh_buffer memory, sink, flags;
    struct vkh_buffer source, target; /* of copies */
    struct vkh_buffer arguments;      /* of draws that draw nothing */
+   VkImage image;                    /* SOAK_TRANSFERS */
+   VkDeviceMemory image_memory;
+   struct vkh_image image_source; /* of blits */
    VkBufferView view, flag_view;
    VkImage images[2]; /* words and pairs of words, in the same memory */
    VkImageView image_views[2];
@@ -190,11 +195,40 @@ create_descriptors(struct machine *m)
    }
 }
 
+static void
+create_transfer_image(struct machine *m)
+{
+   const VkImageCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+      .imageType = VK_IMAGE_TYPE_2D,
+      .format = VK_FORMAT_R32_UINT,
+      .extent = {SOAK_COLUMNS, ROWS, 1},
+      .mipLevels = SOAK_LEVELS,
+      .arrayLayers = SOAK_LAYERS,
+      .samples = VK_SAMPLE_COUNT_1_BIT,
+      .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+               VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+   };
+   VkMemoryRequirements requirements;
+
+   VKH_CHECK(vkCreateImage(m->ctx->device, &info, NULL, &m->image));
+   vkGetImageMemoryRequirements(m->ctx->device, m->image, &requirements);
+   const VkMemoryAllocateInfo memory = {
+      .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+      .allocationSize = requirements.size,
+      .memoryTypeIndex = vkh_memory_type(m->ctx, requirements.memoryTypeBits, 0),
+   };
+   VKH_CHECK(vkAllocateMemory(m->ctx->device, &memory, NULL, &m->image_memory));
+   VKH_CHECK(vkBindImageMemory(m->ctx->device, m->image, m->image_memory, 0));
+   m->image_source = vkh_image_create(m->ctx, info.format, SOAK_COLUMNS, ROWS, "image source");
+}
+
 /* Once, before any program */
 static void
 begin_images(struct machine *m)
 {
-   VkImageMemoryBarrier2 barriers[VKH_COUNT(m->images)];
+   const VkImage images[] = {m->images[0], m->images[1], m->image};
+   VkImageMemoryBarrier2 barriers[VKH_COUNT(images)];
    const VkDependencyInfo info = {
       .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
       .imageMemoryBarrierCount = VKH_COUNT(barriers),
@@ -208,14 +242,15 @@ begin_images(struct machine *m)
          .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
          .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
          .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-         .image = m->images[i],
-         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
+         .image = images[i],
+         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
+                              VK_REMAINING_ARRAY_LAYERS},
       };
    vkCmdPipelineBarrier2(cmd, &info);
    vkh_submit_wait(m->ctx, cmd);
 }
 
-/* Of queries without draws */
+/* Of queries without draws, before the first program that needs them */
 static void
 create_results(struct machine *m)
 {
@@ -224,6 +259,8 @@ create_results(struct machine *m)
       .queryType = VK_QUERY_TYPE_OCCLUSION,
       .queryCount = SOAK_WINDOW / SOAK_RESULT_STRIDE,
    };
+   if (m->queries)
+      return;
    VkCommandBuffer cmd = vkh_begin(m->ctx);
 
    VKH_CHECK(vkCreateQueryPool(m->ctx->device, &info, NULL, &m->queries));
@@ -261,8 +298,8 @@ create_machine(struct machine *m)
       VKH_CHECK(vkCreateSemaphore(m->ctx->device, &info, NULL, &m->semaphores[i]));
    }
    create_descriptors(m);
+   create_transfer_image(m);
    begin_images(m);
-   create_results(m);
    m->layout = vkh_pipeline_layout(m->ctx, &m->set_layout, 1, sizeof(struct constants));
 }
 
@@ -284,6 +321,9 @@ destroy_machine(struct machine *m)
       vkDestroyImageView(m->ctx->device, m->image_views[i], NULL);
       vkDestroyImage(m->ctx->device, m->images[i], NULL);
    }
+   vkDestroyImage(m->ctx->device, m->image, NULL);
+   vkFreeMemory(m->ctx->device, m->image_memory, NULL);
+   vkh_image_destroy(m->ctx, &m->image_source);
    vkDestroyBufferView(m->ctx->device, m->view, NULL);
    vkDestroyBufferView(m->ctx->device, m->flag_view, NULL);
    vkh_buffer_destroy(m->ctx, &m->memory);
@@ -701,6 +741,48 @@ run_fetch(struct machine *m, const struct soak_step *step)
 }
 
 static void
+run_image_command(struct machine *m, const struct soak_step *step, VkDeviceSize room)
+{
+   const unsigned subresource = step->base / SOAK_COLUMNS, level = subresource % SOAK_LEVELS;
+   const VkImageSubresourceLayers layers = {VK_IMAGE_ASPECT_COLOR_BIT, level,
+                                            subresource / SOAK_LEVELS, 1};
+   const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, level, 1,
+                                          layers.baseArrayLayer, 1};
+   const int32_t first = step->base % SOAK_COLUMNS, end = first + step->size;
+   const int32_t rows = ROWS >> level;
+   const VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;
+   const VkClearColorValue color = {0};
+   VkBufferImageCopy copy = {
+      .imageSubresource = layers,
+      .imageOffset = {first, 0, 0},
+      .imageExtent = {step->size, (uint32_t)rows, 1},
+   };
+   const VkImageBlit blit = {
+      .srcSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+      .srcOffsets = {{0, 0, 0}, {SOAK_COLUMNS, ROWS, 1}},
+      .dstSubresource = layers,
+      .dstOffsets = {{first, 0, 0}, {end, rows, 1}},
+   };
+
+   switch (step->command) {
+   case SOAK_IMAGE_CLEAR:
+      vkCmdClearColorImage(m->cmd, m->image, layout, &color, 1, &range);
+      break;
+   case SOAK_IMAGE_COPY_TO:
+      vkCmdCopyBufferToImage(m->cmd, m->source.buffer, m->image, layout, 1, &copy);
+      break;
+   case SOAK_IMAGE_BLIT_TO:
+      vkCmdBlitImage(m->cmd, m->image_source.image, layout, m->image, layout, 1, &blit,
+                     VK_FILTER_NEAREST);
+      break;
+   default:
+      copy.bufferOffset = room;
+      vkCmdCopyImageToBuffer(m->cmd, m->image, layout, m->target.buffer, 1, &copy);
+      break;
+   }
+}
+
+static void
 run_command(struct machine *m, const struct soak_program *program, const struct soak_step *step)
 {
    const VkDeviceSize room = (VkDeviceSize)(step - program->steps) * SOAK_WINDOW;
@@ -727,6 +809,12 @@ run_command(struct machine *m, const struct soak_program *program, const struct 
       copy.srcOffset = step->base;
       copy.dstOffset = room;
       vkCmdCopyBuffer(m->cmd, m->memory.buffer, m->target.buffer, 1, &copy);
+      break;
+   case SOAK_IMAGE_CLEAR:
+   case SOAK_IMAGE_COPY_TO:
+   case SOAK_IMAGE_BLIT_TO:
+   case SOAK_IMAGE_COPY_FROM:
+      run_image_command(m, step, room);
       break;
    default:
       run_fetch(m, step);
@@ -777,6 +865,10 @@ soak_run(const struct soak_program *programs, uint64_t count)
 
    create_machine(&machine);
    for (uint64_t i = 0; i < count; i++) {
+      for (unsigned j = 0; j < programs[i].step_count; j++) {
+         if (programs[i].steps[j].command == SOAK_COPY_RESULTS)
+            create_results(&machine);
+      }
       for (unsigned j = 0; j < programs[i].step_count; j++)
          run_step(&machine, &programs[i], &programs[i].steps[j]);
    }

@@ -74,8 +74,13 @@ struct touch {
    uint8_t available; /* and after it was made available */
    uint8_t visible[SOAK_ACCESSES];
    uint8_t seen; /* by all that comes after it in these, as semaphores make it visible */
+   /* Of texels: what comes there comes after it by dependencies for that memory. */
+   uint8_t dependent;
+   bool is_texel;
+   bool has_dependencies; /* for that memory, whatever they order */
+   uint8_t unused;
 };
-static_assert(sizeof(struct touch) == 20, "compared as a whole");
+static_assert(sizeof(struct touch) == 24, "compared as a whole");
 
 struct byte {
    uint8_t count;
@@ -93,6 +98,7 @@ struct soak_model {
    unsigned subgroup;
    unsigned stages;              /* bits: those that steps have */
    struct byte bytes[MAX_BYTES]; /* of the buffer, then of shared memory */
+   struct byte texels[SOAK_TEXELS];
 
    /* Of the program with this seed */
    uint64_t seed;
@@ -227,6 +233,7 @@ struct access {
    enum soak_stage stage;
    unsigned who;
    const uint16_t *clock; /* what this invocation knows of the others; NULL: a command */
+   bool is_texel;
 };
 
 static bool
@@ -246,6 +253,26 @@ is_visible(const struct step *s, const struct touch *touch, const struct access 
           access->type != TOUCH_STORE;
 }
 
+/* The same of columns of texels, where memory counts for less: docs/checks.rst, "Missed, and why". */
+static bool
+texel_conflicts(const struct touch *touch, const struct access *access)
+{
+   if (touch->type == TOUCH_LOAD)
+      return access->type == TOUCH_STORE && !(touch->executed >> access->stage & 1);
+   return !(touch->executed & touch->dependent & 1u << access->stage) ||
+          (access->type == TOUCH_LOAD && !touch->available);
+}
+
+/* What was written elsewhere than where a dependency is for memory is in a race if there was no
+ * other one in between, and else need not be.
+ */
+static bool
+is_unclear(const struct touch *touch, const struct access *access)
+{
+   return access->is_texel && touch->type == TOUCH_STORE && touch->has_dependencies &&
+          (touch->executed & ~touch->dependent & 1u << access->stage);
+}
+
 /* No dependency orders @touch before @access, which it would have to: docs/sync-scopes.rst, "How it
  * is kept". An atomic needs what a load or a store from a storage buffer does.
  */
@@ -254,6 +281,8 @@ conflicts(const struct touch *touch, const struct access *access)
 {
    const unsigned visible = touch->visible[access->loads] | touch->seen;
 
+   if (access->is_texel)
+      return texel_conflicts(touch, access);
    if (touch->type == access->type && touch->type != TOUCH_STORE)
       return false;
    if (touch->type == TOUCH_LOAD)
@@ -274,7 +303,7 @@ races(struct step *s, const struct byte *byte, const struct access *access)
       const struct touch *touch = &byte->touches[i];
       if (!conflicts(touch, access) || is_before(touch, access) || is_visible(s, touch, access))
          continue;
-      s->ambiguous |= touch->raced;
+      s->ambiguous |= touch->raced || is_unclear(touch, access);
       /* In which order the vertices and fragments of a draw come is not known. */
       s->ambiguous |= s->step->is_draw && touch->who < MAX_INVOCATIONS;
       found |= !touch->hidden;
@@ -293,7 +322,7 @@ races(struct step *s, const struct byte *byte, const struct access *access)
 static void
 hide(struct byte *byte, const struct access *access, unsigned time)
 {
-   for (unsigned i = 0; i < byte->count; i++) {
+   for (unsigned i = 0; i < byte->count && !access->is_texel; i++) {
       struct touch *before = &byte->touches[i];
       const bool is_atomic = access->type == TOUCH_ATOMIC;
       const bool is_own = before->who == access->who && before->time == time;
@@ -313,6 +342,7 @@ touch(struct step *s, struct byte *byte, const struct access *access, bool raced
       .who = (uint8_t)access->who,
       .stage = (uint8_t)access->stage,
       .raced = raced,
+      .is_texel = access->is_texel,
       .time = access->clock ? access->clock[access->who] : 0,
    };
 
@@ -555,14 +585,13 @@ run_draw(struct step *s)
 
 /* One range, which counts once */
 static void
-touch_range(struct step *s, const struct access *access, unsigned first, unsigned size)
+touch_range(struct step *s, const struct access *access, struct byte *bytes, unsigned size)
 {
    bool raced = false;
 
-   for (unsigned i = first; i < first + size; i++) {
-      struct byte *byte = &s->model->bytes[i];
-      const bool raced_here = races(s, byte, access);
-      touch(s, byte, access, raced_here);
+   for (unsigned i = 0; i < size; i++) {
+      const bool raced_here = races(s, &bytes[i], access);
+      touch(s, &bytes[i], access, raced_here);
       raced |= raced_here;
    }
    s->ambiguous |= raced && s->model->released && s->model->handed_on;
@@ -585,18 +614,35 @@ run_command(struct step *s)
       [SOAK_FETCH_COUNT] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
       [SOAK_CAPTURE] = {TOUCH_STORE, .stage = SOAK_STAGE_FEEDBACK, .who = BEFORE},
    };
+   const struct access texels = {
+      .type = s->step->command == SOAK_IMAGE_COPY_FROM ? TOUCH_LOAD : TOUCH_STORE,
+      .stage = SOAK_STAGE_TRANSFER,
+      .who = BEFORE,
+      .is_texel = true,
+   };
+   if (s->step->command >= SOAK_IMAGE_CLEAR) {
+      touch_range(s, &texels, &s->model->texels[s->step->base], s->step->size);
+      return;
+   }
    const struct access *access = &accesses[s->step->command];
-   const unsigned first = s->step->base - s->program->window;
+   struct byte *bytes = &s->model->bytes[s->step->base - s->program->window];
 
    if (s->step->command != SOAK_COPY_RESULTS) {
-      touch_range(s, access, first, s->step->size);
+      touch_range(s, access, bytes, s->step->size);
       return;
    }
    for (unsigned i = 0; i < s->step->size; i += SOAK_RESULT_STRIDE)
-      touch_range(s, access, first + i, 4);
+      touch_range(s, access, &bytes[i], 4);
 }
 
 /* --- Public --------------------------------------------------------------- */
+
+/* What steps hand on to each other: the window, then texels */
+static struct byte *
+get_byte(struct soak_model *model, unsigned index)
+{
+   return index < SOAK_WINDOW ? &model->bytes[index] : &model->texels[index - SOAK_WINDOW];
+}
 
 struct soak_model *
 soak_model_create(unsigned features, unsigned subgroup)
@@ -606,7 +652,7 @@ soak_model_create(unsigned features, unsigned subgroup)
       vkh_skip("subgroups of %u invocations", subgroup);
    model->subgroup = subgroup;
    model->stages = 1u << SOAK_STAGE_COMPUTE;
-   if (features & SOAK_COMMANDS)
+   if (features & (SOAK_COMMANDS | SOAK_TRANSFERS))
       model->stages |= 1u << SOAK_STAGE_TRANSFER;
    if (features & SOAK_DRAWS)
       model->stages |= SOAK_ALL_STAGES;
@@ -616,10 +662,11 @@ soak_model_create(unsigned features, unsigned subgroup)
 void
 soak_model_copy(struct soak_model *to, const struct soak_model *from)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      to->bytes[i].count = from->bytes[i].count;
-      memcpy(to->bytes[i].touches, from->bytes[i].touches,
-             from->bytes[i].count * sizeof(struct touch));
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      struct byte *byte = get_byte(to, i);
+      const struct byte *other = get_byte((struct soak_model *)from, i);
+      byte->count = other->count;
+      memcpy(byte->touches, other->touches, other->count * sizeof(struct touch));
    }
    to->subgroup = from->subgroup;
    to->stages = from->stages;
@@ -662,8 +709,8 @@ keep_touch(struct byte *byte, const struct touch *touch)
 static void
 leave_step(struct soak_model *model)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      struct byte *byte = get_byte(model, i);
       const unsigned count = byte->count;
       byte->count = 0;
       for (unsigned j = 0; j < count; j++) {
@@ -794,15 +841,29 @@ makes_available(const struct soak_barrier *barrier, const struct touch *touch)
                                      (barrier->src_access >> writes[touch->stage] & 1)));
 }
 
+/* Those of its class: transform feedback and indirect arguments are one (docs/sync-scopes.rst,
+ * "What is not seen").
+ */
+static unsigned
+class_stages(const struct touch *touch)
+{
+   return touch->stage == SOAK_STAGE_FEEDBACK ? STAGE(FEEDBACK) | STAGE(INDIRECT)
+                                              : 1u << touch->stage;
+}
+
 static void
 order_touch(struct touch *touch, const struct soak_barrier *barrier, bool is_in_range)
 {
    const unsigned src = add_earlier(barrier->src), dst = add_later(barrier->dst);
-   const bool is_available =
-      (touch->available & src) || (is_in_range && makes_available(barrier, touch));
+   /* Of texels: by anything, in whatever range */
+   const bool is_available = (touch->available & src) ||
+                             ((is_in_range || touch->is_texel) && makes_available(barrier, touch));
 
-   if (!((1u << touch->stage | touch->executed) & src))
+   touch->has_dependencies |= touch->is_texel && is_in_range;
+   if (!((class_stages(touch) | touch->executed) & src))
       return;
+   if (is_in_range && ((class_stages(touch) | touch->dependent) & src))
+      touch->dependent |= dst;
    touch->executed |= dst;
    if (touch->seen & src || (is_available && barrier->is_semaphore))
       touch->seen |= dst;
@@ -831,6 +892,9 @@ is_over(const struct touch *touch, unsigned stages)
    };
    bool over = !(stages & ~touch->executed);
 
+   if (touch->is_texel)
+      return over &&
+             (touch->type == TOUCH_LOAD || (!(stages & ~touch->dependent) && touch->available));
    for (unsigned i = 0; over && touch->type != TOUCH_LOAD && i < SOAK_STAGES * SOAK_ACCESSES; i++) {
       const unsigned stage = i / SOAK_ACCESSES, access = i % SOAK_ACCESSES;
       if (stages >> stage & 1 && reads[stage] >> access & 1)
@@ -842,13 +906,14 @@ is_over(const struct touch *touch, unsigned stages)
 static void
 order(struct soak_model *model, const struct soak_barrier *barrier)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      struct byte *byte = get_byte(model, i);
       const unsigned count = byte->count;
       byte->count = 0;
       for (unsigned j = 0; j < count; j++) {
          struct touch touch = byte->touches[j];
-         order_touch(&touch, barrier, i < barrier->size);
+         order_touch(&touch, barrier,
+                     touch.is_texel ? barrier->size == SOAK_WINDOW : i < barrier->size);
          if (!is_over(&touch, model->stages))
             keep_touch(byte, &touch);
       }
@@ -858,8 +923,8 @@ order(struct soak_model *model, const struct soak_barrier *barrier)
 bool
 soak_model_is_empty(const struct soak_model *model)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      if (model->bytes[i].count)
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      if (get_byte((struct soak_model *)model, i)->count)
          return false;
    }
    return true;
