@@ -160,6 +160,17 @@ find_command_count(struct counts *counts, const struct json *report, const char 
    return &counts->elsewhere;
 }
 
+/* Of a dispatch that is one of enum soak_command; NULL: of another one */
+static uint64_t *
+find_texel_count(struct counts *counts, const char *name, const char *kind)
+{
+   if (strcmp(name, "image_load") == 0 && strcmp(kind, kinds[SOAK_LOAD]) == 0)
+      return &counts->by_site[0][0][SOAK_COMMAND_SITE(SOAK_IMAGE_LOAD)];
+   if (strcmp(name, "image_store") == 0 && strcmp(kind, kinds[SOAK_STORE]) == 0)
+      return &counts->by_site[0][0][SOAK_COMMAND_SITE(SOAK_IMAGE_STORE)];
+   return NULL;
+}
+
 /* `name`: of the shader, or NULL: the report says it */
 static uint64_t *
 find_count(struct counts *counts, const struct json *report, const char *name)
@@ -171,6 +182,9 @@ find_count(struct counts *counts, const struct json *report, const char *name)
       return find_command_count(counts, report, json_get_string(report, "kind", ""));
    if (!name)
       name = json_get_string(report, "shader.name", "");
+   uint64_t *texel = find_texel_count(counts, name, json_get_string(report, "kind", ""));
+   if (texel)
+      return texel;
    if (line < 0 || line % SOAK_OP_LINES > 1 || site >= 2 * soak_op_count ||
        strcmp(json_get_string(report, "check", ""), get_check((unsigned)site)) ||
        strcmp(json_get_string(report, "kind", ""), kinds[site_type((unsigned)site)]))

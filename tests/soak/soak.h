@@ -11,6 +11,7 @@
  *    soak_sequence.c  programs as files for anygpu, which runs them on any GPU
  *    soak.comp        one shader for all of them: it interprets instructions
  *    soak_fetch.vert  of draws that only fetch, or capture
+ *    soak_texel.comp  loads or stores one texel
  *
  * A program is a few dispatches and draws, or fills, updates, copies, results of queries and what
  * draws fetch and capture, with something between them that orders them, or does not. A dispatch is
@@ -27,8 +28,8 @@
  * instruction of the shader comes second, exactly.
  *
  * What happens to a byte behind its first race is a consequence, and a matter of
- * taste. No program goes there: who races has its bytes to itself until all is in
- * order again.
+ * taste. No program goes there: who races has its bytes to itself, but for what is in
+ * order with it.
  */
 
 #ifndef SOAK_H
@@ -63,12 +64,15 @@ enum soak_feature {
    SOAK_COMMANDS = 1 << 10,  /* fills, updates and copies between dispatches */
    SOAK_DRAWS = 1 << 11,     /* draws, what they fetch and capture, results of queries,
                               * and random dependencies */
-   SOAK_TRANSFERS = 1 << 12, /* clears, copies and blits of an image, and random dependencies */
+   SOAK_TRANSFERS = 1 << 12, /* clears, copies, blits, loads and stores of an image, and
+                              * random dependencies */
 };
 /* But for commands and draws, of which only shadow memory and `race` know all */
 #define SOAK_ALL_FEATURES 1023u
 
-/* An image for commands only: columns of texels of each of its subresources */
+/* An image apart from the buffers: columns of texels of each of its subresources. Commands are in
+ * order by columns, shaders with commands by subresources.
+ */
 #define SOAK_LEVELS  2
 #define SOAK_LAYERS  2
 #define SOAK_COLUMNS 16 /* of level 0 */
@@ -129,6 +133,7 @@ struct soak_barrier {
    uint8_t src, dst;
    uint16_t src_access, dst_access;
    uint16_t size;     /* bytes from the window's first one on; 0: others than the window's */
+   bool is_buffer;    /* for the buffer's bytes only: not for the image */
    bool is_semaphore; /* whose access scopes are of all stages, as far as it orders them */
 };
 
@@ -223,6 +228,8 @@ enum soak_command {
    SOAK_IMAGE_COPY_TO,
    SOAK_IMAGE_BLIT_TO,
    SOAK_IMAGE_COPY_FROM,
+   SOAK_IMAGE_LOAD, /* one texel, always the same of a subresource, by a dispatch */
+   SOAK_IMAGE_STORE,
    SOAK_COMMAND_COUNT,
 };
 

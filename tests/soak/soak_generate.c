@@ -108,6 +108,8 @@ static const char *const command_names[SOAK_COMMAND_COUNT] = {
    [SOAK_IMAGE_COPY_TO] = "copy to the image's columns",
    [SOAK_IMAGE_BLIT_TO] = "blit to the image's columns",
    [SOAK_IMAGE_COPY_FROM] = "copy from the image's columns",
+   [SOAK_IMAGE_LOAD] = "dispatch that loads from the image's columns",
+   [SOAK_IMAGE_STORE] = "dispatch that stores to the image's columns",
 };
 
 enum {
@@ -558,7 +560,8 @@ random_barrier(struct generator *g)
       .size = SOAK_WINDOW,
    };
 
-   if (below(&g->random, 4) == 0)
+   barrier.is_buffer = below(&g->random, 4) == 0;
+   if (barrier.is_buffer)
       barrier.size = below(&g->random, 3) ? SOAK_WINDOW / 2 : 0;
    return barrier;
 }
@@ -635,7 +638,7 @@ random_columns(struct generator *g)
    const unsigned width = SOAK_COLUMNS >> subresource % SOAK_LEVELS;
    unsigned column = 0, count = width;
 
-   if (g->step->command != SOAK_IMAGE_CLEAR) {
+   if (g->step->command != SOAK_IMAGE_CLEAR && g->step->command < SOAK_IMAGE_LOAD) {
       count = 1 + below(&g->random, width);
       column = below(&g->random, width - count + 1);
    }

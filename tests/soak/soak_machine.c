@@ -17,6 +17,8 @@
 #include "soak_fetch_attribute.h"
 #include "soak_frag0.h"
 #include "soak_frag2.h"
+#include "soak_image_load.h"
+#include "soak_image_store.h"
 #include "soak_plain0.h"
 #include "soak_plain1.h"
 #include "soak_plain2.h"
@@ -68,6 +70,11 @@ struct machine {
    VkImage image;                    /* SOAK_TRANSFERS */
    VkDeviceMemory image_memory;
    struct vkh_image image_source; /* of blits */
+   VkDescriptorSetLayout texel_set_layout;
+   VkPipelineLayout texel_layout;
+   VkImageView texel_views[SOAK_TEXELS / SOAK_COLUMNS]; /* of each subresource */
+   VkDescriptorSet texel_sets[SOAK_TEXELS / SOAK_COLUMNS];
+   VkPipeline texel_pipelines[2]; /* that load, that store */
    VkBufferView view, flag_view;
    VkImage images[2]; /* words and pairs of words, in the same memory */
    VkImageView image_views[2];
@@ -223,6 +230,61 @@ create_transfer_image(struct machine *m)
    m->image_source = vkh_image_create(m->ctx, info.format, SOAK_COLUMNS, ROWS, "image source");
 }
 
+static void
+create_texel_set(struct machine *m, unsigned subresource)
+{
+   const VkImageViewCreateInfo view = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+      .image = m->image,
+      .viewType = VK_IMAGE_VIEW_TYPE_2D,
+      .format = VK_FORMAT_R32_UINT,
+      .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, subresource % SOAK_LEVELS, 1,
+                           subresource / SOAK_LEVELS, 1},
+   };
+   VKH_CHECK(vkCreateImageView(m->ctx->device, &view, NULL, &m->texel_views[subresource]));
+
+   const VkDescriptorImageInfo image = {
+      .imageView = m->texel_views[subresource],
+      .imageLayout = VK_IMAGE_LAYOUT_GENERAL,
+   };
+   VkDescriptorSet set = m->texel_sets[subresource] = vkh_set_allocate(m->ctx, m->texel_set_layout);
+   const VkWriteDescriptorSet write = {
+      .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+      .dstSet = set,
+      .descriptorCount = 1,
+      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+      .pImageInfo = &image,
+   };
+   vkUpdateDescriptorSets(m->ctx->device, 1, &write, 0, NULL);
+   vkh_set_write_buffer(m->ctx, set, 1, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, m->sink.buffer, 0,
+                        VK_WHOLE_SIZE);
+}
+
+static void
+create_texel_sets(struct machine *m)
+{
+   const VkDescriptorSetLayoutBinding bindings[] = {
+      {0, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1, VK_SHADER_STAGE_ALL, NULL},
+      {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_ALL, NULL},
+   };
+
+   m->texel_set_layout = vkh_set_layout(m->ctx, bindings, VKH_COUNT(bindings));
+   m->texel_layout = vkh_pipeline_layout(m->ctx, &m->texel_set_layout, 1, sizeof(uint32_t));
+   for (unsigned i = 0; i < VKH_COUNT(m->texel_sets); i++)
+      create_texel_set(m, i);
+}
+
+static void
+destroy_texel_sets(struct machine *m)
+{
+   for (unsigned i = 0; i < VKH_COUNT(m->texel_pipelines); i++)
+      vkDestroyPipeline(m->ctx->device, m->texel_pipelines[i], NULL);
+   for (unsigned i = 0; i < VKH_COUNT(m->texel_views); i++)
+      vkDestroyImageView(m->ctx->device, m->texel_views[i], NULL);
+   vkDestroyPipelineLayout(m->ctx->device, m->texel_layout, NULL);
+   vkDestroyDescriptorSetLayout(m->ctx->device, m->texel_set_layout, NULL);
+}
+
 /* Once, before any program */
 static void
 begin_images(struct machine *m)
@@ -299,6 +361,7 @@ create_machine(struct machine *m)
    }
    create_descriptors(m);
    create_transfer_image(m);
+   create_texel_sets(m);
    begin_images(m);
    m->layout = vkh_pipeline_layout(m->ctx, &m->set_layout, 1, sizeof(struct constants));
 }
@@ -321,6 +384,7 @@ destroy_machine(struct machine *m)
       vkDestroyImageView(m->ctx->device, m->image_views[i], NULL);
       vkDestroyImage(m->ctx->device, m->images[i], NULL);
    }
+   destroy_texel_sets(m);
    vkDestroyImage(m->ctx->device, m->image, NULL);
    vkFreeMemory(m->ctx->device, m->image_memory, NULL);
    vkh_image_destroy(m->ctx, &m->image_source);
@@ -419,6 +483,25 @@ get_fetch_pipeline(struct machine *m, enum soak_command command)
       };
       *pipeline = vkh_graphics_pipeline(m->ctx, &desc);
       vkDestroyShaderModule(m->ctx->device, module, NULL);
+   }
+   return *pipeline;
+}
+
+static VkPipeline
+get_texel_pipeline(struct machine *m, bool stores)
+{
+   VkPipeline *pipeline = &m->texel_pipelines[stores];
+
+   if (!*pipeline) {
+      const struct vkh_compute_desc desc = {
+         .module = stores ? vkh_shader_module(m->ctx, soak_image_store, sizeof(soak_image_store),
+                                              "image_store")
+                          : vkh_shader_module(m->ctx, soak_image_load, sizeof(soak_image_load),
+                                              "image_load"),
+         .layout = m->texel_layout,
+      };
+      *pipeline = vkh_compute_pipeline(m->ctx, &desc);
+      vkDestroyShaderModule(m->ctx->device, desc.module, NULL);
    }
    return *pipeline;
 }
@@ -783,6 +866,19 @@ run_image_command(struct machine *m, const struct soak_step *step, VkDeviceSize 
 }
 
 static void
+run_texel_access(struct machine *m, const struct soak_step *step)
+{
+   const VkPipelineBindPoint point = VK_PIPELINE_BIND_POINT_COMPUTE;
+   const uint32_t never = SOAK_NEVER;
+
+   vkCmdBindPipeline(m->cmd, point, get_texel_pipeline(m, step->command == SOAK_IMAGE_STORE));
+   vkCmdBindDescriptorSets(m->cmd, point, m->texel_layout, 0, 1,
+                           &m->texel_sets[step->base / SOAK_COLUMNS], 0, NULL);
+   vkCmdPushConstants(m->cmd, m->texel_layout, VK_SHADER_STAGE_ALL, 0, sizeof(never), &never);
+   vkCmdDispatch(m->cmd, 1, 1, 1);
+}
+
+static void
 run_command(struct machine *m, const struct soak_program *program, const struct soak_step *step)
 {
    const VkDeviceSize room = (VkDeviceSize)(step - program->steps) * SOAK_WINDOW;
@@ -815,6 +911,10 @@ run_command(struct machine *m, const struct soak_program *program, const struct 
    case SOAK_IMAGE_BLIT_TO:
    case SOAK_IMAGE_COPY_FROM:
       run_image_command(m, step, room);
+      break;
+   case SOAK_IMAGE_LOAD:
+   case SOAK_IMAGE_STORE:
+      run_texel_access(m, step);
       break;
    default:
       run_fetch(m, step);

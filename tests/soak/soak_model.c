@@ -78,7 +78,7 @@ struct touch {
    uint8_t dependent;
    bool is_texel;
    bool has_dependencies; /* for that memory, whatever they order */
-   uint8_t unused;
+   bool was_available;    /* to anything, in whatever range */
 };
 static_assert(sizeof(struct touch) == 24, "compared as a whole");
 
@@ -115,7 +115,8 @@ struct step {
    enum soak_stage stage;   /* in this one */
    uint64_t (*counts)[SOAK_MAX_SITES];
    bool races, ambiguous, any_order;
-   bool is_early; /* nobody finds a flag as it is wanted, or what was released with it */
+   bool texel_races[2]; /* with commands, with shaders */
+   bool is_early;       /* nobody finds a flag as it is wanted, or what was released with it */
    bool has_acquires;
 
    clocks clock[MAX_INVOCATIONS];
@@ -253,14 +254,22 @@ is_visible(const struct step *s, const struct touch *touch, const struct access 
           access->type != TOUCH_STORE;
 }
 
-/* The same of columns of texels, where memory counts for less: docs/checks.rst, "Missed, and why". */
+/* The same of columns of texels, one of the two being a command, where memory counts for less:
+ * docs/checks.rst, "Missed, and why".
+ */
 static bool
 texel_conflicts(const struct touch *touch, const struct access *access)
 {
    if (touch->type == TOUCH_LOAD)
       return access->type == TOUCH_STORE && !(touch->executed >> access->stage & 1);
    return !(touch->executed & touch->dependent & 1u << access->stage) ||
-          (access->type == TOUCH_LOAD && !touch->available);
+          (access->type == TOUCH_LOAD && !touch->was_available);
+}
+
+static bool
+are_shaders(const struct touch *touch, const struct access *access)
+{
+   return touch->stage == SOAK_STAGE_COMPUTE && access->stage == SOAK_STAGE_COMPUTE;
 }
 
 /* What was written elsewhere than where a dependency is for memory is in a race if there was no
@@ -269,8 +278,8 @@ texel_conflicts(const struct touch *touch, const struct access *access)
 static bool
 is_unclear(const struct touch *touch, const struct access *access)
 {
-   return access->is_texel && touch->type == TOUCH_STORE && touch->has_dependencies &&
-          (touch->executed & ~touch->dependent & 1u << access->stage);
+   return access->is_texel && !are_shaders(touch, access) && touch->type == TOUCH_STORE &&
+          touch->has_dependencies && (touch->executed & ~touch->dependent & 1u << access->stage);
 }
 
 /* No dependency orders @touch before @access, which it would have to: docs/sync-scopes.rst, "How it
@@ -281,7 +290,7 @@ conflicts(const struct touch *touch, const struct access *access)
 {
    const unsigned visible = touch->visible[access->loads] | touch->seen;
 
-   if (access->is_texel)
+   if (access->is_texel && !are_shaders(touch, access))
       return texel_conflicts(touch, access);
    if (touch->type == access->type && touch->type != TOUCH_STORE)
       return false;
@@ -308,6 +317,7 @@ races(struct step *s, const struct byte *byte, const struct access *access)
       s->ambiguous |= s->step->is_draw && touch->who < MAX_INVOCATIONS;
       found |= !touch->hidden;
       hidden |= touch->hidden;
+      s->texel_races[are_shaders(touch, access)] |= access->is_texel;
       /* Of two in one step, either may come second. */
       s->any_order &= touch->who >= MAX_INVOCATIONS;
    }
@@ -346,8 +356,13 @@ touch(struct step *s, struct byte *byte, const struct access *access, bool raced
       .time = access->clock ? access->clock[access->who] : 0,
    };
 
-   /* What is in order with a store is so with what comes after it. */
-   if (access->type == TOUCH_STORE && !raced)
+   /* What is in order with a store is so with what comes after it. Texels that shaders access are
+    * compared with each other apart from what commands do.
+    */
+   const bool hides = access->is_texel && access->stage != SOAK_STAGE_COMPUTE;
+   for (unsigned i = 0; access->type == TOUCH_STORE && !raced && i < byte->count; i++)
+      byte->touches[i].hidden = true;
+   if (access->type == TOUCH_STORE && !raced && !hides)
       byte->count = 0;
    for (unsigned i = 0; raced && i < byte->count; i++)
       byte->touches[i].raced = true;
@@ -595,6 +610,7 @@ touch_range(struct step *s, const struct access *access, struct byte *bytes, uns
       raced |= raced_here;
    }
    s->ambiguous |= raced && s->model->released && s->model->handed_on;
+   s->ambiguous |= s->texel_races[0] && s->texel_races[1];
    s->races |= raced;
    if (raced && s->counts)
       s->counts[SOAK_PLAIN][SOAK_COMMAND_SITE(s->step->command)]++;
@@ -614,9 +630,13 @@ run_command(struct step *s)
       [SOAK_FETCH_COUNT] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
       [SOAK_CAPTURE] = {TOUCH_STORE, .stage = SOAK_STAGE_FEEDBACK, .who = BEFORE},
    };
+   const bool is_shader = s->step->command >= SOAK_IMAGE_LOAD;
+   const bool loads =
+      s->step->command == SOAK_IMAGE_COPY_FROM || s->step->command == SOAK_IMAGE_LOAD;
    const struct access texels = {
-      .type = s->step->command == SOAK_IMAGE_COPY_FROM ? TOUCH_LOAD : TOUCH_STORE,
-      .stage = SOAK_STAGE_TRANSFER,
+      .type = loads ? TOUCH_LOAD : TOUCH_STORE,
+      .loads = SOAK_LOADS_STORAGE,
+      .stage = is_shader ? SOAK_STAGE_COMPUTE : SOAK_STAGE_TRANSFER,
       .who = BEFORE,
       .is_texel = true,
    };
@@ -855,15 +875,15 @@ static void
 order_touch(struct touch *touch, const struct soak_barrier *barrier, bool is_in_range)
 {
    const unsigned src = add_earlier(barrier->src), dst = add_later(barrier->dst);
-   /* Of texels: by anything, in whatever range */
-   const bool is_available = (touch->available & src) ||
-                             ((is_in_range || touch->is_texel) && makes_available(barrier, touch));
+   const bool is_available =
+      (touch->available & src) || (is_in_range && makes_available(barrier, touch));
 
    touch->has_dependencies |= touch->is_texel && is_in_range;
    if (!((class_stages(touch) | touch->executed) & src))
       return;
    if (is_in_range && ((class_stages(touch) | touch->dependent) & src))
       touch->dependent |= dst;
+   touch->was_available |= makes_available(barrier, touch);
    touch->executed |= dst;
    if (touch->seen & src || (is_available && barrier->is_semaphore))
       touch->seen |= dst;
@@ -892,9 +912,10 @@ is_over(const struct touch *touch, unsigned stages)
    };
    bool over = !(stages & ~touch->executed);
 
-   if (touch->is_texel)
-      return over &&
-             (touch->type == TOUCH_LOAD || (!(stages & ~touch->dependent) && touch->available));
+   if (touch->is_texel && touch->type != TOUCH_LOAD)
+      over &= !(stages & ~touch->dependent) && touch->was_available;
+   if (touch->is_texel && touch->stage == SOAK_STAGE_TRANSFER)
+      return over;
    for (unsigned i = 0; over && touch->type != TOUCH_LOAD && i < SOAK_STAGES * SOAK_ACCESSES; i++) {
       const unsigned stage = i / SOAK_ACCESSES, access = i % SOAK_ACCESSES;
       if (stages >> stage & 1 && reads[stage] >> access & 1)
@@ -912,8 +933,7 @@ order(struct soak_model *model, const struct soak_barrier *barrier)
       byte->count = 0;
       for (unsigned j = 0; j < count; j++) {
          struct touch touch = byte->touches[j];
-         order_touch(&touch, barrier,
-                     touch.is_texel ? barrier->size == SOAK_WINDOW : i < barrier->size);
+         order_touch(&touch, barrier, touch.is_texel ? !barrier->is_buffer : i < barrier->size);
          if (!is_over(&touch, model->stages))
             keep_touch(byte, &touch);
       }
@@ -944,15 +964,16 @@ soak_model_separate(struct soak_model *model, const struct soak_step *step)
       [SOAK_BARRIER_ELSEWHERE] = {TRANSFER, TRANSFER, ACCESS(WRITES_TRANSFER),
                                   ACCESS(READS_TRANSFER), ALL},
       [SOAK_BARRIER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, ALL},
-      [SOAK_BARRIER_BUFFER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, ALL},
+      [SOAK_BARRIER_BUFFER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, ALL, .is_buffer = true},
       [SOAK_BARRIER_ALL] = {SOAK_ALL_STAGES, SOAK_ALL_STAGES, SOAK_ALL_ACCESSES, SOAK_ALL_ACCESSES,
                             ALL},
       [SOAK_WAIT] = {SOAK_ALL_STAGES, SOAK_ALL_STAGES, SOAK_ALL_ACCESSES, SOAK_ALL_ACCESSES, ALL},
       [SOAK_BARRIER_EXECUTION] = {COMPUTE, COMPUTE, 0, 0, ALL},
       [SOAK_BARRIER_AVAILABLE] = {COMPUTE, COMPUTE, STORES, 0, ALL},
       [SOAK_BARRIER_READS] = {COMPUTE, COMPUTE, STORES, ACCESS(LOADS_STORAGE), ALL},
-      [SOAK_BARRIER_RANGE] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, SOAK_WINDOW / 2},
-      [SOAK_BARRIER_OTHER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, 0},
+      [SOAK_BARRIER_RANGE] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, SOAK_WINDOW / 2,
+                              .is_buffer = true},
+      [SOAK_BARRIER_OTHER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, 0, .is_buffer = true},
       [SOAK_SEMAPHORE] = {COMPUTE, COMPUTE, .size = ALL, .is_semaphore = true},
       [SOAK_SEMAPHORE_ELSEWHERE] = {COMPUTE, TRANSFER, .size = ALL, .is_semaphore = true},
       [SOAK_TO_TRANSFER] = {COMPUTE, TRANSFER, STORES,
@@ -966,4 +987,9 @@ soak_model_separate(struct soak_model *model, const struct soak_step *step)
 
    if (barrier->src)
       order(model, barrier);
+   if (step->separator == SOAK_BARRIER_ELSEWHERE)
+      order(model, &(struct soak_barrier){COMPUTE, 0, STORES, 0, ALL}); /* for the host */
+   /* Of draws: see soak_machine.c. */
+   if (step->is_draw || (step->command >= SOAK_FETCH_INDICES && step->command <= SOAK_CAPTURE))
+      order(model, &(struct soak_barrier){.size = ALL});
 }
