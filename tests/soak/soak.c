@@ -10,7 +10,9 @@
  * What an engine of sync promises is in the table of engines below: one that is exact
  * has to agree with the model both ways; another must never report what is right, and
  * find a part of what is wrong. --features: what programs consist of beside what they
- * always do, all by default but for `commands`; with `shared` the check of that name is on as well.
+ * always do, all by default but for `commands`, `draws`
+ * and `transfers`; with `shared` the check of that name is
+ * on as well.
  * --threads: lavapipe has its threads. Who comes second is open then, so that only
  * programs run that are right in any order, and nothing must be reported. --checks: with
  * other checks on as well, which have nothing to say; --with-each: the same with each
@@ -69,6 +71,8 @@ static const struct {
    {"images", SOAK_IMAGES},
    {"more", SOAK_MORE},
    {"commands", SOAK_COMMANDS},
+   {"draws", SOAK_DRAWS},
+   {"transfers", SOAK_TRANSFERS},
    {"all", SOAK_ALL_FEATURES},
 };
 
@@ -91,7 +95,7 @@ static struct {
 
 /* By the shader, and the site in it */
 struct counts {
-   uint64_t by_site[2][SOAK_VARIANTS][SOAK_MAX_SITES];
+   uint64_t by_site[SOAK_SHADERS][SOAK_VARIANTS][SOAK_MAX_SITES];
    uint64_t elsewhere; /* reports that are of no site */
    uint64_t lost;
 };
@@ -131,17 +135,40 @@ find_command_count(struct counts *counts, const struct json *report, const char 
       {"fill_buffer", "transfer_write", SOAK_FILL},
       {"update_buffer", "transfer_write", SOAK_UPDATE},
       {"copy_buffer", "transfer_write", SOAK_COPY_TO},
+      {"copy_query_pool_results", "transfer_write", SOAK_COPY_RESULTS},
       {"copy_buffer", "transfer_read", SOAK_COPY_FROM},
+      {"draw_indexed", "index", SOAK_FETCH_INDICES},
+      {"draw", "attribute", SOAK_FETCH_ATTRIBUTES},
+      {"draw_indirect_count", "indirect", SOAK_FETCH_COUNT},
+      {"end_transform_feedback_ext", "transfer_write", SOAK_CAPTURE},
+      {"clear_color_image", "clear", SOAK_IMAGE_CLEAR},
+      {"copy_buffer_to_image", "transfer_write", SOAK_IMAGE_COPY_TO},
+      {"blit_image", "transfer_write", SOAK_IMAGE_BLIT_TO},
+      {"copy_image_to_buffer", "transfer_read", SOAK_IMAGE_COPY_FROM},
    };
 
    for (unsigned i = 0; i < VKH_COUNT(commands); i++) {
-      const bool writes = commands[i].command != SOAK_COPY_FROM;
+      const bool writes = strcmp(commands[i].access, "transfer_write") == 0 ||
+                          strcmp(commands[i].access, "clear") == 0;
       if (strcmp(json_get_string(report, "command.op", ""), commands[i].op) == 0 &&
           strcmp(json_get_string(report, "access.op", ""), commands[i].access) == 0 &&
-          strcmp(kind, kinds[writes ? SOAK_STORE : SOAK_LOAD]) == 0)
+          strcmp(kind, commands[i].command == SOAK_FETCH_COUNT
+                          ? "indirect-after-write"
+                          : kinds[writes ? SOAK_STORE : SOAK_LOAD]) == 0)
          return &counts->by_site[0][0][SOAK_COMMAND_SITE(commands[i].command)];
    }
    return &counts->elsewhere;
+}
+
+/* Of a dispatch that is one of enum soak_command; NULL: of another one */
+static uint64_t *
+find_texel_count(struct counts *counts, const char *name, const char *kind)
+{
+   if (strcmp(name, "image_load") == 0 && strcmp(kind, kinds[SOAK_LOAD]) == 0)
+      return &counts->by_site[0][0][SOAK_COMMAND_SITE(SOAK_IMAGE_LOAD)];
+   if (strcmp(name, "image_store") == 0 && strcmp(kind, kinds[SOAK_STORE]) == 0)
+      return &counts->by_site[0][0][SOAK_COMMAND_SITE(SOAK_IMAGE_STORE)];
+   return NULL;
 }
 
 /* `name`: of the shader, or NULL: the report says it */
@@ -155,14 +182,17 @@ find_count(struct counts *counts, const struct json *report, const char *name)
       return find_command_count(counts, report, json_get_string(report, "kind", ""));
    if (!name)
       name = json_get_string(report, "shader.name", "");
+   uint64_t *texel = find_texel_count(counts, name, json_get_string(report, "kind", ""));
+   if (texel)
+      return texel;
    if (line < 0 || line % SOAK_OP_LINES > 1 || site >= 2 * soak_op_count ||
        strcmp(json_get_string(report, "check", ""), get_check((unsigned)site)) ||
        strcmp(json_get_string(report, "kind", ""), kinds[site_type((unsigned)site)]))
       return &counts->elsewhere;
-   for (unsigned i = 0; i < 2 * SOAK_VARIANTS; i++) {
-      const unsigned barriers = i / SOAK_VARIANTS, variant = i % SOAK_VARIANTS;
-      if (strcmp(name, soak_shader_name(barriers, variant)) == 0)
-         return &counts->by_site[barriers][variant][site];
+   for (unsigned i = 0; i < SOAK_SHADERS * SOAK_VARIANTS; i++) {
+      const unsigned shader = i / SOAK_VARIANTS, variant = i % SOAK_VARIANTS;
+      if (soak_shader_name(shader, variant) && !strcmp(name, soak_shader_name(shader, variant)))
+         return &counts->by_site[shader][variant][site];
    }
    return &counts->elsewhere;
 }
@@ -193,22 +223,22 @@ read_report(const char *path, const char *shader, struct counts *counts)
 static void
 get_answer(const struct soak_program *programs, uint64_t count, struct counts *expected)
 {
-   struct soak_model *model = soak_model_create(run.subgroup);
+   struct soak_model *model = soak_model_create(run.features, run.subgroup);
 
    *expected = (struct counts){0};
    for (uint64_t i = 0; i < count; i++) {
       const struct soak_program *program = &programs[i];
-      uint64_t *counts = expected->by_site[soak_has_barriers(program)][soak_variant(program)];
+      uint64_t counts[SOAK_SHADERS][SOAK_MAX_SITES] = {0};
       bool any_order = false; /* is known */
       for (unsigned j = 0; j < program->step_count; j++) {
          soak_model_step(model, program, &program->steps[j], counts, &any_order);
-         soak_model_separate(model, program, program->steps[j].separator);
+         soak_model_separate(model, &program->steps[j]);
       }
-      /* Reports of commands name no shader. */
-      for (unsigned j = SOAK_FILL; j < SOAK_COMMAND_COUNT; j++) {
-         const uint64_t found = counts[SOAK_COMMAND_SITE(j)];
-         counts[SOAK_COMMAND_SITE(j)] = 0;
-         expected->by_site[0][0][SOAK_COMMAND_SITE(j)] += found;
+      for (unsigned j = 0; j < SOAK_SHADERS * SOAK_MAX_SITES; j++) {
+         const unsigned shader = j / SOAK_MAX_SITES, site = j % SOAK_MAX_SITES;
+         /* Reports of commands name no shader. */
+         const unsigned variant = site < SOAK_COMMAND_SITE(0) ? soak_variant(program, shader) : 0;
+         expected->by_site[shader][variant][site] += counts[shader][site];
       }
    }
    soak_model_destroy(model);
@@ -293,7 +323,7 @@ is_right(const struct counts *expected, const struct counts *got, uint64_t *miss
    bool right = !got->elsewhere && !got->lost;
 
    *missed = 0;
-   for (unsigned i = 0; i < 2 * SOAK_VARIANTS * SOAK_MAX_SITES; i++) {
+   for (unsigned i = 0; i < SOAK_SHADERS * SOAK_VARIANTS * SOAK_MAX_SITES; i++) {
       right &= got_counts[i] <= expected_counts[i];
       right &= got_counts[i] == expected_counts[i] || !run.engine->exact;
       if (got_counts[i] < expected_counts[i])
@@ -322,7 +352,7 @@ print_difference(const struct soak_program *programs, uint64_t count, const stru
       printf("seeds %" PRIu64 " to %" PRIu64 " together:\n", programs[0].seed,
              programs[count - 1].seed);
    }
-   for (unsigned i = 0; i < 2 * SOAK_VARIANTS * SOAK_MAX_SITES; i++) {
+   for (unsigned i = 0; i < SOAK_SHADERS * SOAK_VARIANTS * SOAK_MAX_SITES; i++) {
       const unsigned shader = i / SOAK_MAX_SITES, site = i % SOAK_MAX_SITES;
       const uint64_t a = (&expected->by_site[0][0][0])[i], b = (&got->by_site[0][0][0])[i];
       if (a != b && site >= SOAK_COMMAND_SITE(0))
@@ -368,7 +398,7 @@ static uint64_t
 sum(const struct counts *counts)
 {
    uint64_t total = 0;
-   for (unsigned i = 0; i < 2 * SOAK_VARIANTS * SOAK_MAX_SITES; i++)
+   for (unsigned i = 0; i < SOAK_SHADERS * SOAK_VARIANTS * SOAK_MAX_SITES; i++)
       total += (&counts->by_site[0][0][0])[i];
    return total;
 }
@@ -442,9 +472,10 @@ static int
 write_sequences(const char *folder, uint64_t seed, uint64_t count)
 {
    /* anygpu binds buffers, and nothing else, and has one kind of barrier. */
-   if (run.features & (SOAK_SCOPES | SOAK_IMAGES | SOAK_MORE | SOAK_COMMANDS))
+   if (run.features &
+       (SOAK_SCOPES | SOAK_IMAGES | SOAK_MORE | SOAK_COMMANDS | SOAK_DRAWS | SOAK_TRANSFERS))
       vkh_die("anygpu runs no programs with the features \"scopes\", \"images\", \"more\", "
-              "\"commands\"");
+              "\"commands\", \"draws\", \"transfers\"");
 
    struct soak_program *programs = generate_all(seed, count);
 
@@ -456,7 +487,7 @@ write_sequences(const char *folder, uint64_t seed, uint64_t count)
 static void
 add_counts(struct counts *to, const struct counts *from)
 {
-   for (unsigned i = 0; i < 2 * SOAK_VARIANTS * SOAK_MAX_SITES; i++)
+   for (unsigned i = 0; i < SOAK_SHADERS * SOAK_VARIANTS * SOAK_MAX_SITES; i++)
       (&to->by_site[0][0][0])[i] += (&from->by_site[0][0][0])[i];
    to->elsewhere += from->elsewhere;
    to->lost += from->lost;
@@ -483,14 +514,17 @@ static void
 read_reports(const char *folder, struct counts *all)
 {
    *all = (struct counts){0};
-   for (unsigned i = 0; i < 2 * SOAK_VARIANTS; i++) {
-      const unsigned barriers = i / SOAK_VARIANTS, variant = i % SOAK_VARIANTS;
+   for (unsigned i = 0; i < SOAK_SHADERS * SOAK_VARIANTS; i++) {
+      const enum soak_shader shader = i / SOAK_VARIANTS;
+      const char *name = soak_shader_name(shader, i % SOAK_VARIANTS);
       struct counts counts;
       char path[256];
-      snprintf(path, sizeof(path), "%s/%s.jsonl", folder, soak_shader_name(barriers, variant));
+      if (!name)
+         continue;
+      snprintf(path, sizeof(path), "%s/%s.jsonl", folder, name);
       if (access(path, F_OK) != 0)
          continue;
-      read_report(path, soak_shader_name(barriers, variant), &counts);
+      read_report(path, name, &counts);
       add_counts(all, &counts);
    }
 }

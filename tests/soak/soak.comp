@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Interprets the instructions of a dispatch (soak.h), which are push constants. Lines of
+ * Interprets the instructions of a dispatch or draw (soak.h), which are push constants. Lines of
  * accesses are 200 + 10 * op, and where an op has a second one the line behind.
  *
  * VARIANT: modules that differ in this only have sites of their own. BARRIERS: with
  * those of workgroups and subgroups. MORE: images, texel buffers, and
- * more ways to access buffers.
+ * more ways to access buffers. VERTEX, FRAGMENT: the same as another shader, which draws points, each
+ * to a pixel of its own.
  */
 #version 460
 #extension GL_EXT_buffer_reference : require
@@ -18,7 +19,16 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 
+#if defined(VERTEX) || defined(FRAGMENT)
+#define DRAW
+#ifdef FRAGMENT
+#define FRAGMENT_BIT 1u
+#else
+#define FRAGMENT_BIT 0u
+#endif
+#else
 layout(local_size_x = 32) in;
+#endif
 
 layout(push_constant) uniform Constants
 {
@@ -48,9 +58,11 @@ layout(set = 0, binding = 8, rg32ui) uniform uimage1D image_pairs;
 
 #define ALL_SEMANTICS (gl_StorageSemanticsBuffer | gl_StorageSemanticsImage)
 
+#ifndef DRAW
 shared uint shared_words[128];
 shared uvec4 shared_vectors[32];
 shared uint8_t shared_bytes[512];
+#endif
 
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer WordAt { uint x; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer PairAt { uvec2 x; };
@@ -79,8 +91,18 @@ branch()
 void
 main()
 {
+#if defined(VERTEX)
+   uint local = gl_VertexIndex;
+   uint group = gl_InstanceIndex;
+   gl_Position = vec4((vec2(local, group) + 0.5) / vec2(16.0, 1.5) - 1.0, 0.0, 1.0);
+   gl_PointSize = 1.0;
+#elif defined(FRAGMENT)
+   uint local = uint(gl_FragCoord.x);
+   uint group = uint(gl_FragCoord.y);
+#else
    uint local = gl_LocalInvocationIndex;
    uint group = gl_WorkGroupID.x;
+#endif
    bool gate = false;
    uint result = 0u;
 
@@ -89,6 +111,10 @@ main()
       uint op = code.x & 63u;
       uint at = code.y + (local ^ (code.x >> 26)) * (code.z & 0xffffu) + group * (code.z >> 16);
 
+#ifdef DRAW
+      if ((code.x >> 21 & 1u) != FRAGMENT_BIT)
+         continue;
+#endif
 #ifdef BARRIERS
       if (op == 40u) {
          result += branch();
@@ -253,6 +279,7 @@ main()
          break;
 
 #endif
+#ifndef DRAW
       case 27:
 #line 470
          result += shared_words[(at & 511u) / 4u];
@@ -291,6 +318,7 @@ main()
 #line 540
          shared_bytes[at & 511u] = uint8_t(i);
          break;
+#endif
 
 #ifdef MORE
       case 35:
@@ -317,6 +345,7 @@ main()
          break;
 
 #endif
+#ifndef DRAW
       case 43:
          memoryBarrier(gl_ScopeDevice, ALL_SEMANTICS, gl_SemanticsAcquireRelease);
          atomicExchange(flags[code.y], code.w);
@@ -357,6 +386,7 @@ main()
          gate = atomicAdd(flags[code.y], 0u) == code.w;
          memoryBarrier(gl_ScopeSubgroup, ALL_SEMANTICS, gl_SemanticsAcquire);
          break;
+#endif
       }
    }
 

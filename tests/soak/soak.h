@@ -10,10 +10,15 @@
  *    soak_machine.c   in the process: runs programs through Vulkan
  *    soak_sequence.c  programs as files for anygpu, which runs them on any GPU
  *    soak.comp        one shader for all of them: it interprets instructions
+ *    soak_fetch.vert  of draws that only fetch, or capture
+ *    soak_texel.comp  loads or stores one texel
  *
- * A program is a few dispatches, or fills, updates and copies, with something between them that
- * orders them, or does not. A dispatch is a list of instructions, which all invocations go through;
- * each is for some of them, and says which element an invocation accesses.
+ * A program is a few dispatches and draws, or fills, updates, copies, results of queries and what
+ * draws fetch and capture, with something between them that orders them, or does not. A dispatch is
+ * a list of instructions, which all invocations go through; each is for some of them, and says
+ * which element an invocation accesses. So is a draw, whose instructions are the vertex shader's or
+ * the fragment shader's: a point for each invocation that a workgroup would have, and an instance
+ * for each workgroup.
  *
  * The model knows nothing of how races are found. It goes by what counts for Vulkan:
  * two accesses to a byte by two invocations, not both loads and not both atomics,
@@ -23,8 +28,8 @@
  * instruction of the shader comes second, exactly.
  *
  * What happens to a byte behind its first race is a consequence, and a matter of
- * taste. No program goes there: who races has its bytes to itself until all is in
- * order again.
+ * taste. No program goes there: who races has its bytes to itself, but for what is in
+ * order with it.
  */
 
 #ifndef SOAK_H
@@ -33,13 +38,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SOAK_MEMORY     16384
-#define SOAK_WINDOW     512 /* bytes that a program touches, and of each shared array */
-#define SOAK_GROUP      32  /* invocations of a workgroup */
-#define SOAK_MAX_GROUPS 3
-#define SOAK_MAX_CODE   6 /* instructions of a dispatch */
-#define SOAK_MAX_STEPS  6
-#define SOAK_FLAGS      16384 /* words that only fences and atomics use */
+#define SOAK_MEMORY        16384
+#define SOAK_WINDOW        512 /* bytes that a program touches, and of each shared array */
+#define SOAK_GROUP         32  /* invocations of a workgroup */
+#define SOAK_MAX_GROUPS    3
+#define SOAK_MAX_CODE      6 /* instructions of a dispatch */
+#define SOAK_MAX_STEPS     6
+#define SOAK_FLAGS         16384 /* words that only fences and atomics use */
+#define SOAK_RESULT_STRIDE 8     /* bytes from one result of 4 bytes to the next */
 
 /* What programs consist of, beside loads, stores and atomics of one size, each in its
  * place, and barriers between commands.
@@ -56,9 +62,21 @@ enum soak_feature {
    SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
    SOAK_MORE = 1 << 9,       /* texel buffers in it, and more ways to access buffers */
    SOAK_COMMANDS = 1 << 10,  /* fills, updates and copies between dispatches */
+   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch and capture, results of queries,
+                              * and random dependencies */
+   SOAK_TRANSFERS = 1 << 12, /* clears, copies, blits, loads and stores of an image, and
+                              * random dependencies */
 };
-/* But for commands, which only shadow memory knows */
+/* But for commands and draws, of which only shadow memory and `race` know all */
 #define SOAK_ALL_FEATURES 1023u
+
+/* An image apart from the buffers: columns of texels of each of its subresources. Commands are in
+ * order by columns, shaders with commands by subresources.
+ */
+#define SOAK_LEVELS  2
+#define SOAK_LAYERS  2
+#define SOAK_COLUMNS 16 /* of level 0 */
+#define SOAK_TEXELS  (SOAK_LAYERS * SOAK_LEVELS * SOAK_COLUMNS)
 
 enum soak_type {
    SOAK_LOAD,
@@ -81,11 +99,42 @@ enum soak_type {
    SOAK_ACQUIRE_SUBGROUP,
 };
 
-/* What a barrier has to make visible */
-enum soak_loads {
+/* Stages that access memory, in the order of Vulkan's pipelines */
+enum soak_stage {
+   SOAK_STAGE_INDIRECT,
+   SOAK_STAGE_INPUT, /* of indices and attributes */
+   SOAK_STAGE_VERTEX,
+   SOAK_STAGE_FEEDBACK,
+   SOAK_STAGE_FRAGMENT,
+   SOAK_STAGE_COMPUTE,
+   SOAK_STAGE_TRANSFER,
+   SOAK_STAGES,
+};
+#define SOAK_ALL_STAGES ((1u << SOAK_STAGES) - 1)
+
+/* Kinds of accesses that barriers tell apart */
+enum soak_access {
    SOAK_LOADS_STORAGE,
    SOAK_LOADS_UNIFORM,
    SOAK_LOADS_SAMPLED,
+   SOAK_READS_TRANSFER,
+   SOAK_READS_INDEX,
+   SOAK_READS_ATTRIBUTE,
+   SOAK_READS_INDIRECT,
+   SOAK_STORES,
+   SOAK_WRITES_TRANSFER,
+   SOAK_WRITES_FEEDBACK,
+   SOAK_ACCESSES,
+};
+#define SOAK_ALL_ACCESSES ((1u << SOAK_ACCESSES) - 1)
+
+/* A dependency: bits of stages and of accesses, and which bytes of the window the accesses are to */
+struct soak_barrier {
+   uint8_t src, dst;
+   uint16_t src_access, dst_access;
+   uint16_t size;     /* bytes from the window's first one on; 0: others than the window's */
+   bool is_buffer;    /* for the buffer's bytes only: not for the image */
+   bool is_semaphore; /* whose access scopes are of all stages, as far as it orders them */
 };
 
 /* Buffers, or one of the arrays in shared memory */
@@ -103,7 +152,7 @@ struct soak_op {
    uint8_t size;  /* bytes of the element */
    uint8_t align; /* of its address */
    uint8_t skew;  /* the address modulo `align` */
-   enum soak_loads loads;
+   enum soak_access loads;
    enum soak_memory memory;
    bool is_image;
    bool is_more; /* SOAK_MORE */
@@ -131,6 +180,7 @@ struct soak_instruction {
    uint8_t first, count, groups;
    uint8_t swap;
    bool gated;
+   bool fragment; /* in a draw: the fragment shader's */
    uint16_t base, stride, group_stride;
    uint32_t flag, value; /* of those that use a flag: which one */
 };
@@ -156,16 +206,30 @@ enum soak_separator {
    SOAK_TO_TRANSFER,
    SOAK_FROM_TRANSFER,
    SOAK_FROM_TRANSFER_EXECUTION,
+   SOAK_BARRIER_RANDOM, /* SOAK_DRAWS: the step's */
    SOAK_SEPARATOR_COUNT,
 };
 
-/* What a step is, if it is no dispatch: of `base` and `size` the bytes in the buffer */
+/* What a step is, if it has no instructions: of `base` and `size` the bytes in the buffer */
 enum soak_command {
-   SOAK_DISPATCH,
+   SOAK_DISPATCH, /* or a draw */
    SOAK_FILL,
    SOAK_UPDATE,
    SOAK_COPY_TO,   /* the buffer; from one that nobody writes */
    SOAK_COPY_FROM, /* to one that has room of its own for each step */
+   /* SOAK_DRAWS */
+   SOAK_COPY_RESULTS, /* of queries, SOAK_RESULT_STRIDE apart, each an access of its own */
+   SOAK_FETCH_INDICES,
+   SOAK_FETCH_ATTRIBUTES,
+   SOAK_FETCH_COUNT, /* of an indirect draw that draws nothing */
+   SOAK_CAPTURE,     /* by transform feedback */
+   /* SOAK_TRANSFERS: of `base` and `size` the columns of the image */
+   SOAK_IMAGE_CLEAR, /* of a subresource */
+   SOAK_IMAGE_COPY_TO,
+   SOAK_IMAGE_BLIT_TO,
+   SOAK_IMAGE_COPY_FROM,
+   SOAK_IMAGE_LOAD, /* one texel, always the same of a subresource, by a dispatch */
+   SOAK_IMAGE_STORE,
    SOAK_COMMAND_COUNT,
 };
 
@@ -175,7 +239,9 @@ struct soak_step {
    uint8_t groups;
    uint8_t separator; /* enum soak_separator */
    uint8_t command;   /* enum soak_command */
+   bool is_draw;      /* of `groups` instances */
    uint16_t base, size;
+   struct soak_barrier barrier; /* of SOAK_BARRIER_RANDOM */
 };
 
 struct soak_program {
@@ -194,11 +260,20 @@ struct soak_program {
  */
 #define SOAK_VARIANTS 4
 
+enum soak_shader {
+   SOAK_PLAIN,
+   SOAK_BARRIERS,
+   /* Of draws, which have the first and the third variant only */
+   SOAK_VERTEX,
+   SOAK_FRAGMENT,
+   SOAK_SHADERS,
+};
+
 bool soak_is_barrier(const struct soak_instruction *code);
 bool soak_has_barriers(const struct soak_program *program);
-unsigned soak_variant(const struct soak_program *program);
-/* The name of the shader that runs it */
-const char *soak_shader_name(bool barriers, unsigned variant);
+unsigned soak_variant(const struct soak_program *program, enum soak_shader shader);
+/* NULL: there is no such variant. */
+const char *soak_shader_name(enum soak_shader shader, unsigned variant);
 
 /* --- soak_generate.c ------------------------------------------------------ */
 
@@ -217,20 +292,22 @@ enum soak_verdict {
 
 struct soak_model; /* what is known of memory between two steps */
 
-struct soak_model *soak_model_create(unsigned subgroup);
+/* @features: enum soak_feature */
+struct soak_model *soak_model_create(unsigned features, unsigned subgroup);
 void soak_model_copy(struct soak_model *to, const struct soak_model *from);
 void soak_model_destroy(struct soak_model *model);
 /* Whether all that has been is in order with all that comes */
 bool soak_model_is_empty(const struct soak_model *model);
 
-/* Goes through a dispatch, and what comes behind it. Adds to counts[site], if there is
- * such, the accesses that have to be reported. *@any_order becomes false where another
- * order in which things happen might matter.
+/* Goes through a step, and what comes behind it. Adds to counts[shader][site], if there is
+ * such, the accesses that have to be reported, those of commands to those of SOAK_PLAIN.
+ * *@any_order becomes false where another order in which things happen might matter.
  */
 enum soak_verdict soak_model_step(struct soak_model *model, const struct soak_program *program,
-                                  const struct soak_step *step, uint64_t *counts, bool *any_order);
-void soak_model_separate(struct soak_model *model, const struct soak_program *program,
-                         enum soak_separator separator);
+                                  const struct soak_step *step, uint64_t (*counts)[SOAK_MAX_SITES],
+                                  bool *any_order);
+/* Orders what has been by what stands behind @step. */
+void soak_model_separate(struct soak_model *model, const struct soak_step *step);
 
 /* --- soak_machine.c ------------------------------------------------------- */
 
@@ -238,7 +315,7 @@ void soak_model_separate(struct soak_model *model, const struct soak_program *pr
 void soak_run(const struct soak_program *programs, uint64_t count);
 /* Invocations of a subgroup of that device */
 unsigned soak_subgroup_size(void);
-/* What becomes the push constants of a dispatch: for each instruction. */
+/* What becomes the push constants of a dispatch or draw: for each instruction. */
 void soak_encode(const struct soak_instruction *code, uint32_t words[4]);
 /* No memory has it. */
 #define SOAK_NEVER 0xdeadbeefu

@@ -91,13 +91,25 @@ static const char *const separator_names[SOAK_SEPARATOR_COUNT] = {
    [SOAK_TO_TRANSFER] = "a barrier for commands",
    [SOAK_FROM_TRANSFER] = "a barrier for what commands have done",
    [SOAK_FROM_TRANSFER_EXECUTION] = "the same, of execution",
+   [SOAK_BARRIER_RANDOM] = "a random barrier",
 };
 
 static const char *const command_names[SOAK_COMMAND_COUNT] = {
    [SOAK_FILL] = "fill",
    [SOAK_UPDATE] = "update",
    [SOAK_COPY_TO] = "copy to",
+   [SOAK_COPY_RESULTS] = "copy results of queries to",
    [SOAK_COPY_FROM] = "copy from",
+   [SOAK_FETCH_INDICES] = "draw with indices from",
+   [SOAK_FETCH_ATTRIBUTES] = "draw with attributes from",
+   [SOAK_FETCH_COUNT] = "draw with a count from",
+   [SOAK_CAPTURE] = "draw captured by",
+   [SOAK_IMAGE_CLEAR] = "clear the image's columns",
+   [SOAK_IMAGE_COPY_TO] = "copy to the image's columns",
+   [SOAK_IMAGE_BLIT_TO] = "blit to the image's columns",
+   [SOAK_IMAGE_COPY_FROM] = "copy from the image's columns",
+   [SOAK_IMAGE_LOAD] = "dispatch that loads from the image's columns",
+   [SOAK_IMAGE_STORE] = "dispatch that stores to the image's columns",
 };
 
 enum {
@@ -141,6 +153,7 @@ struct generator {
    struct soak_model *model, *tried;
    uint32_t flags; /* used so far */
    unsigned size;  /* of all elements; 0: of any */
+   bool captures;  /* by transform feedback */
 };
 
 /* --- Instructions --------------------------------------------------------- */
@@ -154,7 +167,9 @@ is_allowed(const struct generator *g, const struct soak_op *op)
       return false;
    if (op->is_image && !(g->features & SOAK_IMAGES))
       return false;
-   if (op->is_more && !(g->features & SOAK_MORE))
+   if (op->is_more && (!(g->features & SOAK_MORE) || g->step->is_draw))
+      return false;
+   if (g->step->is_draw && (op->is_image || op->memory != SOAK_BUFFER))
       return false;
    return (g->features & SOAK_STRADDLING) || (op->align == op->size && op->skew == 0);
 }
@@ -224,6 +239,7 @@ static bool
 random_access(struct generator *g, struct soak_instruction *code)
 {
    *code = (struct soak_instruction){.op = random_op(g, false)};
+   code->fragment = g->step->is_draw && below(&g->random, 2);
    random_invocations(g, code);
    return random_elements(g, code);
 }
@@ -497,6 +513,59 @@ try_ticket(struct generator *g)
 
 /* --- Steps ---------------------------------------------------------------- */
 
+/* Mostly all of them, or all but one */
+static unsigned
+random_bits(struct generator *g, unsigned count)
+{
+   const unsigned all = (1u << count) - 1;
+
+   switch (below(&g->random, 8)) {
+   case 0:
+      return 0;
+   case 1:
+      return below(&g->random, all + 1);
+   case 2:
+   case 3:
+   case 4:
+      return all & ~(1u << below(&g->random, count));
+   default:
+      return all;
+   }
+}
+
+/* Transform feedback and indirect arguments are in one class: what is ordered for one of these
+ * stages counts as ordered for the other (docs/sync-scopes.rst, "What is not seen").
+ */
+static uint8_t
+random_stages(struct generator *g)
+{
+   const unsigned feedback = 1u << SOAK_STAGE_FEEDBACK, indirect = 1u << SOAK_STAGE_INDIRECT;
+   unsigned stages = 0;
+
+   while (!stages)
+      stages = random_bits(g, SOAK_STAGES);
+   if (!g->captures)
+      return (uint8_t)stages;
+   return (uint8_t)(stages & (feedback | indirect) ? stages | feedback | indirect : stages);
+}
+
+static struct soak_barrier
+random_barrier(struct generator *g)
+{
+   struct soak_barrier barrier = {
+      .src = random_stages(g),
+      .dst = random_stages(g),
+      .src_access = (uint16_t)random_bits(g, SOAK_ACCESSES),
+      .dst_access = (uint16_t)random_bits(g, SOAK_ACCESSES),
+      .size = SOAK_WINDOW,
+   };
+
+   barrier.is_buffer = below(&g->random, 4) == 0;
+   if (barrier.is_buffer)
+      barrier.size = below(&g->random, 3) ? SOAK_WINDOW / 2 : 0;
+   return barrier;
+}
+
 static enum soak_separator
 random_separator(struct generator *g)
 {
@@ -522,11 +591,59 @@ random_separator(struct generator *g)
 
    if (is_island(g->step))
       return SOAK_BARRIER;
+   if ((g->features & (SOAK_DRAWS | SOAK_TRANSFERS)) && below(&g->random, 2))
+      return SOAK_BARRIER_RANDOM;
    if ((g->features & SOAK_COMMANDS) && below(&g->random, 3) == 0)
       return SOAK_TO_TRANSFER + below(&g->random, 3);
    while (number >= weights[separator])
       number -= weights[separator++];
    return separator;
+}
+
+static uint8_t
+random_command(struct generator *g)
+{
+   uint8_t commands[SOAK_COMMAND_COUNT];
+   unsigned count = 0;
+
+   for (unsigned i = SOAK_FILL; i < SOAK_COMMAND_COUNT; i++) {
+      const unsigned feature = i < SOAK_COPY_RESULTS  ? SOAK_COMMANDS
+                               : i < SOAK_IMAGE_CLEAR ? SOAK_DRAWS
+                                                      : SOAK_TRANSFERS;
+      if ((g->features & feature) && (i != SOAK_CAPTURE || g->captures))
+         commands[count++] = (uint8_t)i;
+   }
+   return commands[below(&g->random, count)];
+}
+
+static void
+random_bytes(struct generator *g)
+{
+   const bool is_copy = g->step->command == SOAK_COPY_TO || g->step->command == SOAK_COPY_FROM;
+   /* Copies are of any bytes, others of words. */
+   const unsigned align = is_copy && (g->features & SOAK_WIDTHS) ? 1 : 4;
+   unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
+
+   if (g->step->command == SOAK_FETCH_COUNT)
+      count = 1;
+   g->step->size = (uint16_t)(count * align);
+   g->step->base = (uint16_t)(g->program->window +
+                              below(&g->random, (SOAK_WINDOW - g->step->size) / align + 1) * align);
+}
+
+static void
+random_columns(struct generator *g)
+{
+   const unsigned subresource = below(&g->random, SOAK_LAYERS * SOAK_LEVELS);
+   const unsigned width = SOAK_COLUMNS >> subresource % SOAK_LEVELS;
+   unsigned column = 0, count = width;
+
+   if (g->step->command != SOAK_IMAGE_CLEAR && g->step->command < SOAK_IMAGE_LOAD) {
+      count = 1 + below(&g->random, width);
+      column = below(&g->random, width - count + 1);
+   }
+   g->step->base = (uint16_t)(subresource * SOAK_COLUMNS + column);
+   g->step->size = (uint16_t)count;
 }
 
 /* Returns false where the model does not know what is right, or must not race and does. */
@@ -535,13 +652,11 @@ try_command(struct generator *g)
 {
    bool any_order = false; /* nobody asks */
 
-   g->step->command = (uint8_t)(SOAK_FILL + below(&g->random, SOAK_COMMAND_COUNT - SOAK_FILL));
-   /* Copies are of any bytes, others of words. */
-   const unsigned align = g->step->command >= SOAK_COPY_TO && (g->features & SOAK_WIDTHS) ? 1 : 4;
-   const unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
-   g->step->size = (uint16_t)(count * align);
-   g->step->base = (uint16_t)(g->program->window +
-                              below(&g->random, (SOAK_WINDOW - g->step->size) / align + 1) * align);
+   g->step->command = random_command(g);
+   if (g->step->command < SOAK_IMAGE_CLEAR)
+      random_bytes(g);
+   else
+      random_columns(g);
 
    soak_model_copy(g->tried, g->model);
    const enum soak_verdict verdict =
@@ -559,9 +674,12 @@ end_step(struct generator *g)
 
    soak_model_step(g->model, g->program, g->step, NULL, &any_order);
    /* Whose atomic comes first decides about what is in order. */
-   g->program->any_order &= any_order && !is_island(g->step) && !g->step->command;
+   g->program->any_order &=
+      any_order && !is_island(g->step) && !g->step->command && !g->step->is_draw;
    g->step->separator = (uint8_t)random_separator(g);
-   soak_model_separate(g->model, g->program, g->step->separator);
+   if (g->step->separator == SOAK_BARRIER_RANDOM)
+      g->step->barrier = random_barrier(g);
+   soak_model_separate(g->model, g->step);
 }
 
 static void
@@ -569,16 +687,20 @@ generate_step(struct generator *g)
 {
    const unsigned tries = 2 + below(&g->random, 6);
 
-   for (unsigned i = 0; (g->features & SOAK_COMMANDS) && i < tries; i++) {
+   for (unsigned i = 0; (g->features & (SOAK_COMMANDS | SOAK_DRAWS | SOAK_TRANSFERS)) && i < tries;
+        i++) {
       if (below(&g->random, 5) == 0 && try_command(g)) {
          end_step(g);
          return;
       }
    }
    g->step->groups = (uint8_t)(1 + below(&g->random, SOAK_MAX_GROUPS));
+   g->step->is_draw = (g->features & SOAK_DRAWS) && below(&g->random, 2);
    for (unsigned i = 0; i < tries && g->step->code_count < SOAK_MAX_CODE; i++) {
       const unsigned what = below(&g->random, 8);
-      if (what < 2 && (g->features & (SOAK_PHASES | SOAK_SUBGROUPS)))
+      if (g->step->is_draw)
+         try_access(g);
+      else if (what < 2 && (g->features & (SOAK_PHASES | SOAK_SUBGROUPS)))
          try_barrier(g);
       else if (what == 2 && (g->features & SOAK_RELEASE))
          try_message(g);
@@ -614,10 +736,11 @@ soak_has_barriers(const struct soak_program *program)
 }
 
 unsigned
-soak_variant(const struct soak_program *program)
+soak_variant(const struct soak_program *program, enum soak_shader shader)
 {
-   return (unsigned)(program->seed / 2 % (SOAK_VARIANTS / 2)) +
-          (program->clean ? 0 : SOAK_VARIANTS / 2);
+   const unsigned first = program->clean ? 0 : SOAK_VARIANTS / 2;
+   return shader < SOAK_VERTEX ? first + (unsigned)(program->seed / 2 % (SOAK_VARIANTS / 2))
+                               : first;
 }
 
 void
@@ -627,8 +750,8 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
    static struct soak_model *model, *tried;
 
    if (!model) {
-      model = soak_model_create(subgroup);
-      tried = soak_model_create(subgroup);
+      model = soak_model_create(features, subgroup);
+      tried = soak_model_create(features, subgroup);
    }
    struct generator g = {
       .random = seed * 0x2545f4914f6cdd1d,
@@ -636,6 +759,7 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
       .program = program,
       .model = model,
       .tried = tried,
+      .captures = (features & SOAK_DRAWS) && seed / 2 % 4 == 0,
       .flags = (uint32_t)(seed % (SOAK_FLAGS / 16)) * 16,
    };
    *program = (struct soak_program){
@@ -650,7 +774,7 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
    if (g.size == 2 && !(features & SOAK_MORE))
       g.size = 4;
 
-   soak_model_separate(model, program, SOAK_WAIT);
+   soak_model_separate(model, &(struct soak_step){.separator = SOAK_WAIT});
    for (unsigned i = 0; i < program->step_count; i++) {
       g.step = &program->steps[i];
       generate_step(&g);
@@ -659,11 +783,36 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
 }
 
 static void
+print_barrier(const struct soak_barrier *barrier)
+{
+   static const char *const stages[SOAK_STAGES] = {
+      "indirect", "input", "vertex", "feedback", "fragment", "compute", "transfer",
+   };
+   static const char *const accesses[SOAK_ACCESSES] = {
+      "storage loads",   "uniform loads",  "sampled loads", "transfer reads",  "index reads",
+      "attribute reads", "indirect reads", "stores",        "transfer writes", "feedback writes",
+   };
+
+   for (unsigned i = 0; i < 2; i++) {
+      printf("      %s:", i ? "to" : "from");
+      for (unsigned j = 0; j < SOAK_STAGES; j++)
+         printf("%s%s", (i ? barrier->dst : barrier->src) >> j & 1 ? " " : "",
+                (i ? barrier->dst : barrier->src) >> j & 1 ? stages[j] : "");
+      for (unsigned j = 0; j < SOAK_ACCESSES; j++)
+         printf("%s%s", (i ? barrier->dst_access : barrier->src_access) >> j & 1 ? ", " : "",
+                (i ? barrier->dst_access : barrier->src_access) >> j & 1 ? accesses[j] : "");
+      printf("\n");
+   }
+   if (barrier->size < SOAK_WINDOW)
+      printf("      for %u bytes\n", barrier->size);
+}
+
+static void
 print_instruction(const struct soak_step *step, const struct soak_instruction *code)
 {
    const struct soak_op *op = &soak_ops[code->op];
 
-   printf("      %s", op->name);
+   printf("      %s%s", step->is_draw ? code->fragment ? "fragment: " : "vertex: " : "", op->name);
    if (op->type < SOAK_ACCESS_TYPES)
       printf(" at %u + (local ^ %u) * %u + group * %u", code->base, code->swap, code->stride,
              code->group_stride);
@@ -685,9 +834,11 @@ soak_print(const struct soak_program *program)
          printf("   %s %u to %u\n", command_names[step->command], step->base,
                 step->base + step->size - 1);
       else
-         printf("   %u workgroups:\n", step->groups);
+         printf("   %u %s:\n", step->groups, step->is_draw ? "instances" : "workgroups");
       for (unsigned j = 0; j < step->code_count; j++)
          print_instruction(step, &step->code[j]);
       printf("   then %s\n", separator_names[step->separator]);
+      if (step->separator == SOAK_BARRIER_RANDOM)
+         print_barrier(&step->barrier);
    }
 }

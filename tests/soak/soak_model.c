@@ -23,10 +23,10 @@
  * known from one step to the next, and invocations of the step before, as those from
  * MAX_INVOCATIONS on: so invocations that nothing else orders know of each other by flags.
  *
- * Fills, updates and copies are in another stage. What is in order with shaders need not be with
- * them: each byte has a second list, of what they are not in order with. An access that is in order
- * with one stage and, by a barrier behind that, with the other one, is so by a chain: whether it is
- * visible then is a question of its own, and there is no right answer here.
+ * Dependencies between steps are Vulkan's ("Execution and Memory Dependencies"). Each access knows
+ * the stages of which what comes is executed after it, those of which what comes has it available,
+ * and the kinds of accesses by stages that it is visible to. A dependency counts for what is in its
+ * first scope, or in order before that by another one: a chain.
  *
  * The exact engine keeps releases and acquires by workgroups, and does not report what
  * they may have ordered (base/gpuval_shadow.h). So there is no right answer about whoever
@@ -39,6 +39,7 @@
 
 #include "soak.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,44 +60,31 @@ enum touch_type {
    TOUCH_LOAD,
    TOUCH_STORE,
    TOUCH_ATOMIC,
-   /* As they are when dependencies have made them available, or visible to storage loads */
-   TOUCH_STORE_AVAILABLE,
-   TOUCH_ATOMIC_AVAILABLE,
-   TOUCH_STORE_SEEN,
-   TOUCH_TYPES,
 };
-#define ALL_TOUCHES ((1u << TOUCH_TYPES) - 1)
 
 struct touch {
-   uint8_t type;
-   uint8_t who;
-   bool hidden;   /* a cell has it no more, since an atomic came: docs/sync.rst */
-   bool executed; /* before what comes now, which alone makes nothing visible */
-   bool is_command;
-   bool before_command; /* in order with commands that come, */
-   bool is_chained;     /* and these with shaders that come */
    uint16_t time;
+   uint8_t type; /* enum touch_type */
+   uint8_t who;
+   uint8_t stage; /* enum soak_stage */
+   bool hidden;   /* a cell may have it no more: docs/sync.rst, "What it misses" */
+   bool raced;    /* at this byte, or has come before who did */
+   /* Bits of stages: */
+   uint8_t executed;  /* what comes there comes after it, */
+   uint8_t available; /* and after it was made available */
+   uint8_t visible[SOAK_ACCESSES];
+   uint8_t seen; /* by all that comes after it in these, as semaphores make it visible */
+   /* Of texels: what comes there comes after it by dependencies for that memory. */
+   uint8_t dependent;
+   bool is_texel;
+   bool has_dependencies; /* for that memory, whatever they order */
+   bool was_available;    /* to anything, in whatever range */
 };
-
-/* Of one kind of access, by shaders or by commands, whom a command that comes is not in order with */
-struct party {
-   bool is_there;
-   bool hidden;        /* a cell may have it no more */
-   bool before_shader; /* in order with shaders that come, */
-   bool is_chained;    /* and these with commands that come */
-};
-
-enum {
-   READS,
-   WRITES,
-};
+static_assert(sizeof(struct touch) == 24, "compared as a whole");
 
 struct byte {
    uint8_t count;
-   bool raced;
-   bool raced_for_commands;
    struct touch touches[MAX_TOUCHES];
-   struct party parties[2][2]; /* of shaders and of commands: READS, WRITES */
 };
 
 struct flag {
@@ -108,7 +96,9 @@ struct flag {
 
 struct soak_model {
    unsigned subgroup;
+   unsigned stages;              /* bits: those that steps have */
    struct byte bytes[MAX_BYTES]; /* of the buffer, then of shared memory */
+   struct byte texels[SOAK_TEXELS];
 
    /* Of the program with this seed */
    uint64_t seed;
@@ -121,9 +111,12 @@ struct step {
    struct soak_model *model;
    const struct soak_program *program;
    const struct soak_step *step;
-   uint64_t *counts;
+   enum soak_shader shader; /* that runs, */
+   enum soak_stage stage;   /* in this one */
+   uint64_t (*counts)[SOAK_MAX_SITES];
    bool races, ambiguous, any_order;
-   bool is_early; /* nobody finds a flag as it is wanted, or what was released with it */
+   bool texel_races[2]; /* with commands, with shaders */
+   bool is_early;       /* nobody finds a flag as it is wanted, or what was released with it */
    bool has_acquires;
 
    clocks clock[MAX_INVOCATIONS];
@@ -234,97 +227,151 @@ flag_atomic(struct step *s, struct flag *flag, unsigned who)
 
 /* --- Accesses ------------------------------------------------------------- */
 
-/* `clock`: what this invocation knows of the others */
+/* An access that comes now */
+struct access {
+   enum touch_type type;
+   enum soak_access loads; /* if it loads */
+   enum soak_stage stage;
+   unsigned who;
+   const uint16_t *clock; /* what this invocation knows of the others; NULL: a command */
+   bool is_texel;
+};
+
 static bool
-is_before(const clocks clock, const struct touch *touch, unsigned who)
+is_before(const struct touch *touch, const struct access *access)
 {
-   return touch->who != BEFORE && (touch->who == who || touch->time <= clock[touch->who]);
+   if (touch->who < MAX_INVOCATIONS && touch->stage != access->stage)
+      return false;
+   return access->clock && touch->who != BEFORE &&
+          (touch->who == access->who || touch->time <= access->clock[touch->who]);
 }
 
 /* Who has come past a fence reads what has been executed before. */
 static bool
-is_visible(const struct step *s, const struct touch *touch, enum touch_type type, unsigned who)
+is_visible(const struct step *s, const struct touch *touch, const struct access *access)
 {
-   return touch->executed && s->has_fence[who] && type != TOUCH_STORE;
+   return (touch->executed >> access->stage & 1) && access->clock && s->has_fence[access->who] &&
+          access->type != TOUCH_STORE;
 }
 
-/* `before` came first: docs/sync-scopes.rst, "How it is kept". An atomic that is seen has
- * nothing on a store that is.
+/* The same of columns of texels, one of the two being a command, where memory counts for less:
+ * docs/checks.rst, "Missed, and why".
  */
 static bool
-conflicts(enum touch_type before, enum touch_type type, enum soak_loads loads)
+texel_conflicts(const struct touch *touch, const struct access *access)
 {
-   switch (before) {
-   case TOUCH_LOAD:
-      return type != TOUCH_LOAD;
-   case TOUCH_ATOMIC:
-      return type != TOUCH_ATOMIC;
-   case TOUCH_STORE_AVAILABLE:
-      return type != TOUCH_STORE;
-   case TOUCH_ATOMIC_AVAILABLE:
-      return type == TOUCH_LOAD;
-   case TOUCH_STORE_SEEN:
-      return type == TOUCH_LOAD && loads != SOAK_LOADS_STORAGE;
-   default:
-      return true;
-   }
+   if (touch->type == TOUCH_LOAD)
+      return access->type == TOUCH_STORE && !(touch->executed >> access->stage & 1);
+   return !(touch->executed & touch->dependent & 1u << access->stage) ||
+          (access->type == TOUCH_LOAD && !touch->was_available);
 }
 
 static bool
-races(struct step *s, const struct byte *byte, enum touch_type type, enum soak_loads loads,
-      const clocks clock, unsigned who)
+are_shaders(const struct touch *touch, const struct access *access)
+{
+   return touch->stage == SOAK_STAGE_COMPUTE && access->stage == SOAK_STAGE_COMPUTE;
+}
+
+/* What was written elsewhere than where a dependency is for memory is in a race if there was no
+ * other one in between, and else need not be.
+ */
+static bool
+is_unclear(const struct touch *touch, const struct access *access)
+{
+   return access->is_texel && !are_shaders(touch, access) && touch->type == TOUCH_STORE &&
+          touch->has_dependencies && (touch->executed & ~touch->dependent & 1u << access->stage);
+}
+
+/* No dependency orders @touch before @access, which it would have to: docs/sync-scopes.rst, "How it
+ * is kept". An atomic needs what a load or a store from a storage buffer does.
+ */
+static bool
+conflicts(const struct touch *touch, const struct access *access)
+{
+   const unsigned visible = touch->visible[access->loads] | touch->seen;
+
+   if (access->is_texel && !are_shaders(touch, access))
+      return texel_conflicts(touch, access);
+   if (touch->type == access->type && touch->type != TOUCH_STORE)
+      return false;
+   if (touch->type == TOUCH_LOAD)
+      return !(touch->executed >> access->stage & 1);
+   if (access->type == TOUCH_STORE)
+      return !(touch->available >> access->stage & 1);
+   if (access->type == TOUCH_ATOMIC)
+      return !((visible | touch->visible[SOAK_STORES]) >> access->stage & 1);
+   return !(visible >> access->stage & 1);
+}
+
+static bool
+races(struct step *s, const struct byte *byte, const struct access *access)
 {
    bool found = false, hidden = false;
 
    for (unsigned i = 0; i < byte->count; i++) {
       const struct touch *touch = &byte->touches[i];
-      const bool meets = conflicts(touch->type, type, loads) && !is_before(clock, touch, who) &&
-                         !is_visible(s, touch, type, who);
-      s->ambiguous |= meets && touch->is_chained;
-      found |= meets && !touch->hidden;
-      hidden |= meets && touch->hidden;
+      if (!conflicts(touch, access) || is_before(touch, access) || is_visible(s, touch, access))
+         continue;
+      s->ambiguous |= touch->raced || is_unclear(touch, access);
+      /* In which order the vertices and fragments of a draw come is not known. */
+      s->ambiguous |= s->step->is_draw && touch->who < MAX_INVOCATIONS;
+      found |= !touch->hidden;
+      hidden |= touch->hidden;
+      s->texel_races[are_shaders(touch, access)] |= access->is_texel;
       /* Of two in one step, either may come second. */
-      s->any_order &= !meets || touch->who >= MAX_INVOCATIONS;
+      s->any_order &= touch->who >= MAX_INVOCATIONS;
    }
    s->ambiguous |= hidden && !found;
    return found;
 }
 
-/* For commands that come. A cell keeps one of those that read: others may be gone. */
+/* What a cell forgets (docs/sync.rst, "What it misses"): of readers it keeps one class, and those
+ * of an earlier command until an atomic comes; a store, and atomics of another command or stage,
+ * give way to an atomic.
+ */
 static void
-note_party(struct byte *byte, bool is_command, bool writes, bool forgets)
+hide(struct byte *byte, const struct access *access, unsigned time)
 {
-   struct party *others = byte->parties[!is_command];
-
-   if (forgets)
-      memset(byte->parties, 0, sizeof(byte->parties));
-   others[READS].hidden = true;
-   others[WRITES].hidden |= writes;
-   byte->parties[is_command][writes] = (struct party){.is_there = true};
+   for (unsigned i = 0; i < byte->count && !access->is_texel; i++) {
+      struct touch *before = &byte->touches[i];
+      const bool is_atomic = access->type == TOUCH_ATOMIC;
+      const bool is_own = before->who == access->who && before->time == time;
+      const bool is_other = before->stage != access->stage || before->who >= MAX_INVOCATIONS;
+      if (before->type == TOUCH_LOAD)
+         before->hidden |= before->stage != access->stage || (is_atomic && is_other);
+      else if (is_atomic)
+         before->hidden |= before->type == TOUCH_STORE ? !is_own : is_other;
+   }
 }
 
 static void
-touch(struct step *s, struct byte *byte, enum touch_type type, const clocks clock, unsigned who)
+touch(struct step *s, struct byte *byte, const struct access *access, bool raced)
 {
-   const struct touch touch = {.type = (uint8_t)type, .who = (uint8_t)who, .time = clock[who]};
+   const struct touch touch = {
+      .type = (uint8_t)access->type,
+      .who = (uint8_t)access->who,
+      .stage = (uint8_t)access->stage,
+      .raced = raced,
+      .is_texel = access->is_texel,
+      .time = access->clock ? access->clock[access->who] : 0,
+   };
 
-   /* What is in order with a store is so with what comes after it. */
-   if (type == TOUCH_STORE && !byte->raced)
+   /* What is in order with a store is so with what comes after it. Texels that shaders access are
+    * compared with each other apart from what commands do.
+    */
+   const bool hides = access->is_texel && access->stage != SOAK_STAGE_COMPUTE;
+   for (unsigned i = 0; access->type == TOUCH_STORE && !raced && i < byte->count; i++)
+      byte->touches[i].hidden = true;
+   if (access->type == TOUCH_STORE && !raced && !hides)
       byte->count = 0;
-   note_party(byte, false, type != TOUCH_LOAD, !byte->raced && type == TOUCH_STORE);
-   for (unsigned i = 0; type == TOUCH_ATOMIC && i < byte->count; i++) {
-      struct touch *before = &byte->touches[i];
-      const bool is_own = before->who == who && before->time == touch.time;
-      const bool is_atomic = before->type == TOUCH_ATOMIC || before->type == TOUCH_ATOMIC_AVAILABLE;
-      before->hidden |=
-         (before->type == TOUCH_STORE && !is_own) || (is_atomic && before->who == BEFORE);
-   }
-   for (unsigned i = 0; i < byte->count; i++)
-      byte->touches[i].hidden |= byte->touches[i].is_command && byte->touches[i].type == type;
+   for (unsigned i = 0; raced && i < byte->count; i++)
+      byte->touches[i].raced = true;
+   hide(byte, access, touch.time);
    for (unsigned i = 0; i < byte->count; i++) {
-      if (byte->touches[i].type == type && byte->touches[i].who == who &&
-          !byte->touches[i].is_command) {
-         byte->touches[i] = touch;
+      struct touch *before = &byte->touches[i];
+      if (before->type == touch.type && before->who == touch.who && before->stage == touch.stage &&
+          touch.who != BEFORE) {
+         *before = touch;
          return;
       }
    }
@@ -366,7 +413,13 @@ access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
              const struct soak_op *op, unsigned who)
 {
    const bool is_shared = op->memory != SOAK_BUFFER;
-   const uint16_t *clock = is_shared ? s->shared_clock[who] : s->clock[who];
+   const struct access access = {
+      .type = type,
+      .loads = op->loads,
+      .stage = s->stage,
+      .who = who,
+      .clock = is_shared ? s->shared_clock[who] : s->clock[who],
+   };
    bool raced = false;
 
    at += op->memory * SOAK_WINDOW;
@@ -375,21 +428,19 @@ access_bytes(struct step *s, unsigned site, enum touch_type type, unsigned at,
    if (type == TOUCH_STORE)
       note_lockstep(s, at, op->size);
    for (unsigned i = 0; i < op->size; i++) {
-      s->ambiguous |= bytes[i].raced;
-      if (races(s, &bytes[i], type, op->loads, clock, who)) {
-         bytes[i].raced = bytes[i].raced_for_commands = true;
-         raced = true;
-         s->ambiguous |= !is_shared && s->model->released &&
-                         (s->acquired[who / SOAK_GROUP] || s->model->handed_on);
-         s->ambiguous |= !is_shared && s->acquired_inside[who / s->model->subgroup];
-      }
-      touch(s, &bytes[i], type, clock, who);
+      const bool raced_here = races(s, &bytes[i], &access);
+      touch(s, &bytes[i], &access, raced_here);
+      raced |= raced_here;
+   }
+   if (raced && !is_shared) {
+      s->ambiguous |= s->model->released && (s->acquired[who / SOAK_GROUP] || s->model->handed_on);
+      s->ambiguous |= s->acquired_inside[who / s->model->subgroup];
    }
    if (type == TOUCH_ATOMIC && !is_shared)
       synchronize_words(s, at, op->size, who);
    s->races |= raced;
    if (raced && s->counts)
-      s->counts[site]++;
+      s->counts[s->shader][site]++;
 }
 
 /* --- Instructions --------------------------------------------------------- */
@@ -510,7 +561,6 @@ run_group(struct step *s, unsigned group)
    /* Its shared memory is its own. */
    for (unsigned i = SOAK_WINDOW; i < MAX_BYTES; i++) {
       s->model->bytes[i].count = 0;
-      s->model->bytes[i].raced = false;
       s->stored_at[i] = 0;
    }
    for (unsigned begin = 0, end; begin < s->step->code_count; begin = end + 1) {
@@ -531,86 +581,115 @@ run_group(struct step *s, unsigned group)
    }
 }
 
-/* --- Commands ------------------------------------------------------------- */
-
-static bool
-command_races(struct step *s, const struct byte *byte, bool writes)
+static void
+run_draw(struct step *s)
 {
-   bool found = false, hidden = false;
-
-   s->ambiguous |= byte->raced_for_commands;
-   for (unsigned i = 0; i < 4; i++) {
-      const struct party *party = &byte->parties[i / 2][i % 2];
-      if (!party->is_there || (!writes && i % 2 == READS))
-         continue;
-      s->ambiguous |= party->is_chained;
-      found |= !party->hidden;
-      hidden |= party->hidden;
+   for (unsigned fragment = 0; fragment < 2; fragment++) {
+      s->shader = fragment ? SOAK_FRAGMENT : SOAK_VERTEX;
+      s->stage = fragment ? SOAK_STAGE_FRAGMENT : SOAK_STAGE_VERTEX;
+      for (unsigned i = 0; i < s->step->code_count; i++) {
+         const unsigned count = s->step->groups * SOAK_GROUP;
+         for (unsigned who = 0; who < count && s->step->code[i].fragment == fragment;
+              who += s->model->subgroup)
+            execute(s, &s->step->code[i], who);
+      }
    }
-   s->ambiguous |= hidden && !found;
-   return found;
 }
+
+/* --- Commands ------------------------------------------------------------- */
 
 /* One range, which counts once */
 static void
-run_command(struct step *s)
+touch_range(struct step *s, const struct access *access, struct byte *bytes, unsigned size)
 {
-   const bool writes = s->step->command != SOAK_COPY_FROM;
-   const struct touch touch = {
-      .type = writes ? TOUCH_STORE : TOUCH_LOAD,
-      .who = BEFORE,
-      .is_command = true,
-   };
    bool raced = false;
 
-   for (unsigned i = 0; i < s->step->size; i++) {
-      struct byte *byte = &s->model->bytes[s->step->base - s->program->window + i];
-
-      if (command_races(s, byte, writes)) {
-         byte->raced = byte->raced_for_commands = true;
-         raced = true;
-      }
-      const bool forgets = writes && !byte->raced_for_commands;
-      if (forgets)
-         byte->count = 0;
-      note_party(byte, true, writes, forgets);
-      for (unsigned j = 0; j < byte->count; j++)
-         byte->touches[j].hidden |= byte->touches[j].type == touch.type;
-      if (byte->count == MAX_TOUCHES)
-         s->ambiguous = true;
-      else
-         byte->touches[byte->count++] = touch;
+   for (unsigned i = 0; i < size; i++) {
+      const bool raced_here = races(s, &bytes[i], access);
+      touch(s, &bytes[i], access, raced_here);
+      raced |= raced_here;
    }
    s->ambiguous |= raced && s->model->released && s->model->handed_on;
+   s->ambiguous |= s->texel_races[0] && s->texel_races[1];
    s->races |= raced;
    if (raced && s->counts)
-      s->counts[SOAK_COMMAND_SITE(s->step->command)]++;
+      s->counts[SOAK_PLAIN][SOAK_COMMAND_SITE(s->step->command)]++;
+}
+
+static void
+run_command(struct step *s)
+{
+   static const struct access accesses[SOAK_COMMAND_COUNT] = {
+      [SOAK_FILL] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_UPDATE] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_TO] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_RESULTS] = {TOUCH_STORE, .stage = SOAK_STAGE_TRANSFER, .who = BEFORE},
+      [SOAK_COPY_FROM] = {TOUCH_LOAD, SOAK_READS_TRANSFER, SOAK_STAGE_TRANSFER, BEFORE},
+      [SOAK_FETCH_INDICES] = {TOUCH_LOAD, SOAK_READS_INDEX, SOAK_STAGE_INPUT, BEFORE},
+      [SOAK_FETCH_ATTRIBUTES] = {TOUCH_LOAD, SOAK_READS_ATTRIBUTE, SOAK_STAGE_INPUT, BEFORE},
+      [SOAK_FETCH_COUNT] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
+      [SOAK_CAPTURE] = {TOUCH_STORE, .stage = SOAK_STAGE_FEEDBACK, .who = BEFORE},
+   };
+   const bool is_shader = s->step->command >= SOAK_IMAGE_LOAD;
+   const bool loads =
+      s->step->command == SOAK_IMAGE_COPY_FROM || s->step->command == SOAK_IMAGE_LOAD;
+   const struct access texels = {
+      .type = loads ? TOUCH_LOAD : TOUCH_STORE,
+      .loads = SOAK_LOADS_STORAGE,
+      .stage = is_shader ? SOAK_STAGE_COMPUTE : SOAK_STAGE_TRANSFER,
+      .who = BEFORE,
+      .is_texel = true,
+   };
+   if (s->step->command >= SOAK_IMAGE_CLEAR) {
+      touch_range(s, &texels, &s->model->texels[s->step->base], s->step->size);
+      return;
+   }
+   const struct access *access = &accesses[s->step->command];
+   struct byte *bytes = &s->model->bytes[s->step->base - s->program->window];
+
+   if (s->step->command != SOAK_COPY_RESULTS) {
+      touch_range(s, access, bytes, s->step->size);
+      return;
+   }
+   for (unsigned i = 0; i < s->step->size; i += SOAK_RESULT_STRIDE)
+      touch_range(s, access, &bytes[i], 4);
 }
 
 /* --- Public --------------------------------------------------------------- */
 
+/* What steps hand on to each other: the window, then texels */
+static struct byte *
+get_byte(struct soak_model *model, unsigned index)
+{
+   return index < SOAK_WINDOW ? &model->bytes[index] : &model->texels[index - SOAK_WINDOW];
+}
+
 struct soak_model *
-soak_model_create(unsigned subgroup)
+soak_model_create(unsigned features, unsigned subgroup)
 {
    struct soak_model *model = vkh_calloc(1, sizeof(*model));
    if (SOAK_GROUP % subgroup || subgroup < MIN_SUBGROUP)
       vkh_skip("subgroups of %u invocations", subgroup);
    model->subgroup = subgroup;
+   model->stages = 1u << SOAK_STAGE_COMPUTE;
+   if (features & (SOAK_COMMANDS | SOAK_TRANSFERS))
+      model->stages |= 1u << SOAK_STAGE_TRANSFER;
+   if (features & SOAK_DRAWS)
+      model->stages |= SOAK_ALL_STAGES;
    return model;
 }
 
 void
 soak_model_copy(struct soak_model *to, const struct soak_model *from)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      to->bytes[i].raced = from->bytes[i].raced;
-      to->bytes[i].raced_for_commands = from->bytes[i].raced_for_commands;
-      memcpy(to->bytes[i].parties, from->bytes[i].parties, sizeof(to->bytes[i].parties));
-      to->bytes[i].count = from->bytes[i].count;
-      memcpy(to->bytes[i].touches, from->bytes[i].touches,
-             from->bytes[i].count * sizeof(struct touch));
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      struct byte *byte = get_byte(to, i);
+      const struct byte *other = get_byte((struct soak_model *)from, i);
+      byte->count = other->count;
+      memcpy(byte->touches, other->touches, other->count * sizeof(struct touch));
    }
    to->subgroup = from->subgroup;
+   to->stages = from->stages;
    to->seed = from->seed;
    to->released = from->released;
    to->handed_on = from->handed_on;
@@ -635,29 +714,35 @@ begin_program(struct soak_model *model, const struct soak_program *program)
    memset(model->flags, 0, sizeof(model->flags));
 }
 
-/* Who was of this step is of the one before. Of those of older ones nobody knows anything: one
- * touch of each type is enough.
- */
+/* Adds @touch, if there is none like it. */
+static void
+keep_touch(struct byte *byte, const struct touch *touch)
+{
+   for (unsigned i = 0; i < byte->count; i++) {
+      if (memcmp(&byte->touches[i], touch, sizeof(*touch)) == 0)
+         return;
+   }
+   byte->touches[byte->count++] = *touch;
+}
+
+/* Who was of this step is of the one before. Of those of older ones nobody knows anything. */
 static void
 leave_step(struct soak_model *model)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
-      bool types[TOUCH_TYPES][2][2] = {0};
-      unsigned kept = 0;
-      for (unsigned j = 0; j < byte->count; j++) {
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      struct byte *byte = get_byte(model, i);
+      const unsigned count = byte->count;
+      byte->count = 0;
+      for (unsigned j = 0; j < count; j++) {
          struct touch touch = byte->touches[j];
-         bool *is_there = &types[touch.type][touch.executed][touch.is_command];
-         if (touch.who < MAX_INVOCATIONS)
+         if (touch.who < MAX_INVOCATIONS) {
             touch.who += MAX_INVOCATIONS;
-         else if (!*is_there)
+         } else {
             touch.who = BEFORE;
-         else
-            continue;
-         *is_there |= touch.who == BEFORE;
-         byte->touches[kept++] = touch;
+            touch.time = 0;
+         }
+         keep_touch(byte, &touch);
       }
-      byte->count = (uint8_t)kept;
    }
    for (unsigned i = 0; i < MAX_FLAGS; i++) {
       uint16_t *given = model->flags[i].given;
@@ -676,15 +761,23 @@ begin_step(struct step *s, struct soak_model *model, const struct soak_program *
    s->program = program;
    s->step = step;
    s->any_order = true;
+   s->shader = soak_has_barriers(program) ? SOAK_BARRIERS : SOAK_PLAIN;
+   s->stage = SOAK_STAGE_COMPUTE;
    for (unsigned i = 0; i < MAX_INVOCATIONS; i++)
       s->clock[i][i] = s->shared_clock[i][i] = 1;
 }
 
 static void
-run_groups(struct step *s)
+run_step(struct step *s)
 {
-   if (s->step->command)
+   if (s->step->command) {
       run_command(s);
+      return;
+   }
+   if (s->step->is_draw) {
+      run_draw(s);
+      return;
+   }
    for (unsigned group = 0; group < s->step->groups; group++)
       run_group(s, group);
 }
@@ -700,13 +793,13 @@ is_clean_if_early(const struct soak_model *before, const struct soak_program *pr
    soak_model_copy(&early, before);
    begin_step(&s, &early, program, step);
    s.is_early = true;
-   run_groups(&s);
+   run_step(&s);
    return !s.races && !s.ambiguous;
 }
 
 enum soak_verdict
 soak_model_step(struct soak_model *model, const struct soak_program *program,
-                const struct soak_step *step, uint64_t *counts, bool *any_order)
+                const struct soak_step *step, uint64_t (*counts)[SOAK_MAX_SITES], bool *any_order)
 {
    static struct soak_model before;
    static struct step s;
@@ -716,7 +809,7 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
       soak_model_copy(&before, model);
    begin_step(&s, model, program, step);
    s.counts = counts;
-   run_groups(&s);
+   run_step(&s);
    *any_order &= s.any_order;
    if (*any_order && s.has_acquires)
       *any_order = is_clean_if_early(&before, program, step);
@@ -725,196 +818,178 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
    return s.ambiguous ? SOAK_AMBIGUOUS : s.races ? SOAK_RACES : SOAK_CLEAN;
 }
 
-/* Forgets what of shaders, or of commands, is in order with all shaders that come, by types of
- * touches.
+/* --- Dependencies --------------------------------------------------------- */
+
+#define STAGE(name)  (1u << SOAK_STAGE_##name)
+#define ACCESS(name) (1u << SOAK_##name)
+/* Those of the graphics pipeline come first. */
+#define DRAW_STAGES ((2u << SOAK_STAGE_FRAGMENT) - 1)
+
+/* "Pipeline Stages": the stages that are logically earlier as well */
+static unsigned
+add_earlier(unsigned stages)
+{
+   unsigned all = stages;
+   for (unsigned i = SOAK_STAGE_INDIRECT; i < SOAK_STAGE_FRAGMENT; i++)
+      all |= stages & DRAW_STAGES & ~((2u << i) - 1) ? 1u << i : 0;
+   return stages & STAGE(COMPUTE) ? all | STAGE(INDIRECT) : all;
+}
+
+/* And those that are logically later */
+static unsigned
+add_later(unsigned stages)
+{
+   unsigned all = stages;
+   for (unsigned i = SOAK_STAGE_INPUT; i <= SOAK_STAGE_FRAGMENT; i++)
+      all |= stages & ((1u << i) - 1) ? 1u << i : 0;
+   return stages & STAGE(INDIRECT) ? all | STAGE(COMPUTE) : all;
+}
+
+static bool
+makes_available(const struct soak_barrier *barrier, const struct touch *touch)
+{
+   static const enum soak_access writes[SOAK_STAGES] = {
+      [SOAK_STAGE_VERTEX] = SOAK_STORES,
+      [SOAK_STAGE_FEEDBACK] = SOAK_WRITES_FEEDBACK,
+      [SOAK_STAGE_FRAGMENT] = SOAK_STORES,
+      [SOAK_STAGE_COMPUTE] = SOAK_STORES,
+      [SOAK_STAGE_TRANSFER] = SOAK_WRITES_TRANSFER,
+   };
+
+   return touch->type != TOUCH_LOAD &&
+          (barrier->is_semaphore || ((barrier->src >> touch->stage & 1) &&
+                                     (barrier->src_access >> writes[touch->stage] & 1)));
+}
+
+/* Those of its class: transform feedback and indirect arguments are one (docs/sync-scopes.rst,
+ * "What is not seen").
  */
-static void
-forget_of(struct soak_model *model, unsigned bytes, unsigned types, bool of_commands)
+static unsigned
+class_stages(const struct touch *touch)
 {
-   for (unsigned i = 0; i < bytes; i++) {
-      struct byte *byte = &model->bytes[i];
-      unsigned kept = 0;
-      for (unsigned j = 0; j < byte->count; j++) {
-         if (!(types >> byte->touches[j].type & 1) || byte->touches[j].is_command != of_commands)
-            byte->touches[kept++] = byte->touches[j];
+   return touch->stage == SOAK_STAGE_FEEDBACK ? STAGE(FEEDBACK) | STAGE(INDIRECT)
+                                              : 1u << touch->stage;
+}
+
+static void
+order_touch(struct touch *touch, const struct soak_barrier *barrier, bool is_in_range)
+{
+   const unsigned src = add_earlier(barrier->src), dst = add_later(barrier->dst);
+   const bool is_available =
+      (touch->available & src) || (is_in_range && makes_available(barrier, touch));
+
+   touch->has_dependencies |= touch->is_texel && is_in_range;
+   if (!((class_stages(touch) | touch->executed) & src))
+      return;
+   if (is_in_range && ((class_stages(touch) | touch->dependent) & src))
+      touch->dependent |= dst;
+   touch->was_available |= makes_available(barrier, touch);
+   touch->executed |= dst;
+   if (touch->seen & src || (is_available && barrier->is_semaphore))
+      touch->seen |= dst;
+   if (is_available)
+      touch->available |= dst;
+   for (unsigned i = 0; is_available && is_in_range && i < SOAK_ACCESSES; i++) {
+      if (barrier->dst_access >> i & 1)
+         touch->visible[i] |= barrier->dst;
+   }
+}
+
+/* Nothing that comes can race with it. */
+static bool
+is_over(const struct touch *touch, unsigned stages)
+{
+   enum {
+      LOADS = ACCESS(LOADS_STORAGE) | ACCESS(LOADS_UNIFORM) | ACCESS(LOADS_SAMPLED),
+   };
+   static const unsigned reads[SOAK_STAGES] = {
+      [SOAK_STAGE_INDIRECT] = ACCESS(READS_INDIRECT),
+      [SOAK_STAGE_INPUT] = ACCESS(READS_INDEX) | ACCESS(READS_ATTRIBUTE),
+      [SOAK_STAGE_VERTEX] = LOADS,
+      [SOAK_STAGE_FRAGMENT] = LOADS,
+      [SOAK_STAGE_COMPUTE] = LOADS,
+      [SOAK_STAGE_TRANSFER] = ACCESS(READS_TRANSFER),
+   };
+   bool over = !(stages & ~touch->executed);
+
+   if (touch->is_texel && touch->type != TOUCH_LOAD)
+      over &= !(stages & ~touch->dependent) && touch->was_available;
+   if (touch->is_texel && touch->stage == SOAK_STAGE_TRANSFER)
+      return over;
+   for (unsigned i = 0; over && touch->type != TOUCH_LOAD && i < SOAK_STAGES * SOAK_ACCESSES; i++) {
+      const unsigned stage = i / SOAK_ACCESSES, access = i % SOAK_ACCESSES;
+      if (stages >> stage & 1 && reads[stage] >> access & 1)
+         over &= (touch->visible[access] | touch->seen) >> stage & 1;
+   }
+   return over && (touch->type == TOUCH_LOAD || !(stages & ~touch->available));
+}
+
+static void
+order(struct soak_model *model, const struct soak_barrier *barrier)
+{
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      struct byte *byte = get_byte(model, i);
+      const unsigned count = byte->count;
+      byte->count = 0;
+      for (unsigned j = 0; j < count; j++) {
+         struct touch touch = byte->touches[j];
+         order_touch(&touch, barrier, touch.is_texel ? !barrier->is_buffer : i < barrier->size);
+         if (!is_over(&touch, model->stages))
+            keep_touch(byte, &touch);
       }
-      byte->count = (uint8_t)kept;
-      byte->raced &= types != ALL_TOUCHES || kept > 0;
-   }
-}
-
-static void
-forget(struct soak_model *model, unsigned bytes, unsigned types)
-{
-   forget_of(model, bytes, types, false);
-}
-
-/* The same for commands that come, of all kinds of accesses */
-static void
-forget_parties(struct soak_model *model, bool of_commands)
-{
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
-      bool is_left = false;
-
-      byte->parties[of_commands][READS].is_there = false;
-      byte->parties[of_commands][WRITES].is_there = false;
-      for (unsigned j = 0; j < 4; j++)
-         is_left |= byte->parties[j / 2][j % 2].is_there;
-      byte->raced_for_commands &= is_left;
-   }
-}
-
-/* What shaders have done is in order with commands that come. */
-static void
-order_before_commands(struct soak_model *model)
-{
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
-      for (unsigned j = 0; j < byte->count; j++)
-         byte->touches[j].before_command |= !byte->touches[j].is_command;
-      for (unsigned j = 0; j < 2; j++)
-         byte->parties[true][j].is_chained |= byte->parties[true][j].before_shader;
-   }
-   forget_parties(model, false);
-}
-
-/* What commands have done is in order with shaders that come, or @executed before these only. */
-static void
-order_after_commands(struct soak_model *model, bool executed)
-{
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
-      for (unsigned j = 0; j < byte->count; j++) {
-         byte->touches[j].is_chained |= byte->touches[j].before_command;
-         byte->touches[j].executed |= byte->touches[j].is_command;
-      }
-      for (unsigned j = 0; j < 2; j++)
-         byte->parties[true][j].before_shader = true;
-   }
-   forget_of(model, SOAK_WINDOW, executed ? 1 << TOUCH_LOAD : ALL_TOUCHES, true);
-}
-
-/* What is in order of execution with shaders only, other dependencies may make available and
- * visible.
- */
-static void
-hand_on_commands(struct soak_model *model)
-{
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
-      for (unsigned j = 0; j < byte->count; j++)
-         byte->touches[j].is_chained |= byte->touches[j].is_command && byte->touches[j].executed;
-   }
-}
-
-/* What commands have done is in order with commands that come. */
-static void
-order_among_commands(struct soak_model *model)
-{
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      struct byte *byte = &model->bytes[i];
-      for (unsigned j = 0; j < byte->count; j++)
-         byte->touches[j].before_command |= byte->touches[j].is_command;
-   }
-   forget_parties(model, true);
-}
-
-static void
-order_all(struct soak_model *model)
-{
-   forget_of(model, SOAK_WINDOW, ALL_TOUCHES, false);
-   forget_of(model, SOAK_WINDOW, ALL_TOUCHES, true);
-   forget_parties(model, false);
-   forget_parties(model, true);
-}
-
-/* Touches of one type become others. */
-static void
-turn(struct soak_model *model, enum touch_type from, enum touch_type to)
-{
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      for (unsigned j = 0; j < model->bytes[i].count; j++) {
-         struct touch *touch = &model->bytes[i].touches[j];
-         if (touch->type == from && !touch->is_command)
-            touch->type = (uint8_t)to;
-      }
-   }
-}
-
-/* All that was is executed before what comes. Loads need no more than that. */
-static void
-execute_before(struct soak_model *model)
-{
-   forget(model, SOAK_WINDOW, 1 << TOUCH_LOAD);
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      for (unsigned j = 0; j < model->bytes[i].count; j++)
-         model->bytes[i].touches[j].executed |= !model->bytes[i].touches[j].is_command;
    }
 }
 
 bool
 soak_model_is_empty(const struct soak_model *model)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW; i++) {
-      if (model->bytes[i].count)
+   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+      if (get_byte((struct soak_model *)model, i)->count)
          return false;
    }
    return true;
 }
 
 void
-soak_model_separate(struct soak_model *model, const struct soak_program *program,
-                    enum soak_separator separator)
+soak_model_separate(struct soak_model *model, const struct soak_step *step)
 {
-   if (separator != SOAK_NOTHING && separator != SOAK_SUBMIT)
-      hand_on_commands(model);
-   switch (separator) {
-   case SOAK_BARRIER_EXECUTION:
-   case SOAK_BARRIER_OTHER:
-      execute_before(model);
-      break;
-   case SOAK_BARRIER:
-   case SOAK_BARRIER_BUFFER:
-   case SOAK_SEMAPHORE:
-      forget(model, SOAK_WINDOW, ALL_TOUCHES);
-      break;
-   case SOAK_BARRIER_ALL:
-   case SOAK_WAIT:
-      order_all(model);
-      break;
-   case SOAK_SEMAPHORE_ELSEWHERE:
-   case SOAK_TO_TRANSFER:
-      order_before_commands(model);
-      break;
-   case SOAK_BARRIER_ELSEWHERE:
-      order_among_commands(model);
-      break;
-   case SOAK_FROM_TRANSFER:
-      order_after_commands(model, false);
-      break;
-   case SOAK_FROM_TRANSFER_EXECUTION:
-      order_after_commands(model, true);
-      break;
-   case SOAK_BARRIER_RANGE:
-      execute_before(model);
-      forget(model, SOAK_WINDOW / 2, ALL_TOUCHES);
-      break;
-   case SOAK_BARRIER_AVAILABLE:
-      execute_before(model);
-      turn(model, TOUCH_STORE, TOUCH_STORE_AVAILABLE);
-      turn(model, TOUCH_ATOMIC, TOUCH_ATOMIC_AVAILABLE);
-      break;
-   case SOAK_BARRIER_READS:
-      execute_before(model);
-      turn(model, TOUCH_STORE, TOUCH_STORE_SEEN);
-      turn(model, TOUCH_ATOMIC, TOUCH_STORE_SEEN);
-      turn(model, TOUCH_STORE_AVAILABLE, TOUCH_STORE_SEEN);
-      turn(model, TOUCH_ATOMIC_AVAILABLE, TOUCH_STORE_SEEN);
-      break;
-   case SOAK_NOTHING:
-   case SOAK_SUBMIT:
-   case SOAK_SEPARATOR_COUNT:
-      break;
-   }
+   enum {
+      COMPUTE = STAGE(COMPUTE),
+      TRANSFER = STAGE(TRANSFER),
+      STORES = ACCESS(STORES),
+      LOADS = ACCESS(LOADS_STORAGE) | ACCESS(LOADS_UNIFORM) | ACCESS(LOADS_SAMPLED),
+      ALL = SOAK_WINDOW,
+   };
+   static const struct soak_barrier barriers[SOAK_SEPARATOR_COUNT] = {
+      [SOAK_BARRIER_ELSEWHERE] = {TRANSFER, TRANSFER, ACCESS(WRITES_TRANSFER),
+                                  ACCESS(READS_TRANSFER), ALL},
+      [SOAK_BARRIER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, ALL},
+      [SOAK_BARRIER_BUFFER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, ALL, .is_buffer = true},
+      [SOAK_BARRIER_ALL] = {SOAK_ALL_STAGES, SOAK_ALL_STAGES, SOAK_ALL_ACCESSES, SOAK_ALL_ACCESSES,
+                            ALL},
+      [SOAK_WAIT] = {SOAK_ALL_STAGES, SOAK_ALL_STAGES, SOAK_ALL_ACCESSES, SOAK_ALL_ACCESSES, ALL},
+      [SOAK_BARRIER_EXECUTION] = {COMPUTE, COMPUTE, 0, 0, ALL},
+      [SOAK_BARRIER_AVAILABLE] = {COMPUTE, COMPUTE, STORES, 0, ALL},
+      [SOAK_BARRIER_READS] = {COMPUTE, COMPUTE, STORES, ACCESS(LOADS_STORAGE), ALL},
+      [SOAK_BARRIER_RANGE] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, SOAK_WINDOW / 2,
+                              .is_buffer = true},
+      [SOAK_BARRIER_OTHER] = {COMPUTE, COMPUTE, STORES, LOADS | STORES, 0, .is_buffer = true},
+      [SOAK_SEMAPHORE] = {COMPUTE, COMPUTE, .size = ALL, .is_semaphore = true},
+      [SOAK_SEMAPHORE_ELSEWHERE] = {COMPUTE, TRANSFER, .size = ALL, .is_semaphore = true},
+      [SOAK_TO_TRANSFER] = {COMPUTE, TRANSFER, STORES,
+                            ACCESS(READS_TRANSFER) | ACCESS(WRITES_TRANSFER), ALL},
+      [SOAK_FROM_TRANSFER] = {TRANSFER, COMPUTE, ACCESS(WRITES_TRANSFER), LOADS | STORES, ALL},
+      [SOAK_FROM_TRANSFER_EXECUTION] = {TRANSFER, COMPUTE, 0, 0, ALL},
+   };
+
+   const struct soak_barrier *barrier =
+      step->separator == SOAK_BARRIER_RANDOM ? &step->barrier : &barriers[step->separator];
+
+   if (barrier->src)
+      order(model, barrier);
+   if (step->separator == SOAK_BARRIER_ELSEWHERE)
+      order(model, &(struct soak_barrier){COMPUTE, 0, STORES, 0, ALL}); /* for the host */
+   /* Of draws: see soak_machine.c. */
+   if (step->is_draw || (step->command >= SOAK_FETCH_INDICES && step->command <= SOAK_CAPTURE))
+      order(model, &(struct soak_barrier){.size = ALL});
 }
