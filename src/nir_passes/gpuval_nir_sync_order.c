@@ -145,8 +145,8 @@ hand_on(nir_builder *b, const struct releases *releases, nir_def *released, nir_
    nir_def *is_none = nir_ior(b, nir_ieq_imm(b, own_word, 0), nir_ieq(b, own_word, word));
    nir_def *is_late = nir_iand(b, nir_ine_imm(b, nir_load_var(b, releases->stored), 0),
                                nir_ieq_imm(b, nir_load_var(b, releases->has_own), 0));
-   nir_def *hands_on = nir_iand(b, nir_iand(b, is_none, is_late),
-                                nir_ieq_imm(b, released, GPUVAL_SYNC_RELEASE));
+   nir_def *hands_on =
+      nir_iand(b, nir_iand(b, is_none, is_late), nir_ieq_imm(b, released, GPUVAL_SYNC_RELEASE));
    return nir_bcsel(b, hands_on, nir_imm_int(b, GPUVAL_SYNC_HAND_ON), released);
 }
 
