@@ -114,6 +114,8 @@ gpuval_gallivm_visit_intrinsic(gpuval_gallivm_context *bld, const nir_intrinsic_
 static void
 gpuval_gallivm_flush_calls(gpuval_gallivm_context *bld, const nir_instr *next)
 {
+   if (!next)
+      gpuval_lvp_note_translation();
    if (!bld->gpuval || !(bld->gpuval->num_pending + bld->gpuval->num_loads))
       return;
    struct gpuval_lvp_soa soa = gpuval_gallivm_begin(bld);

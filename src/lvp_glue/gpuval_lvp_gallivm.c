@@ -12,6 +12,7 @@
  */
 
 #include "gpuval_lvp_gallivm_private.h"
+#include "gpuval_lvp_translation.h"
 
 #include "gallivm/lp_bld_arit.h"
 #include "gallivm/lp_bld_const.h"
@@ -28,6 +29,8 @@
 
 #include "gpuval/src/lvp_glue/gpuval_lvp_nir.h"
 #include "gpuval/src/nir_passes/gpuval_nir_functions.h"
+#include "util/os_time.h"
+#include "util/u_atomic.h"
 
 /* An intrinsic that becomes a call. Its arguments are the words of its sources
  * in order, 64 bits being two words, the low one first.
@@ -736,6 +739,19 @@ flush_loads(struct gpuval_lvp_soa *soa, struct gpuval_lvp_calls *state)
    lp_build_endif(&ifthen);
    state->num_loads = 0;
    state->sync_block = NULL;
+}
+
+_Thread_local struct gpuval_lvp_translation *gpuval_lvp_translation;
+
+void
+gpuval_lvp_note_translation(void)
+{
+   struct gpuval_lvp_translation *translation = gpuval_lvp_translation;
+
+   if (!translation)
+      return;
+   p_atomic_set(&translation->time, os_time_get_nano());
+   p_atomic_set(&translation->has_begun, true);
 }
 
 void

@@ -93,6 +93,9 @@ bool gpuval_lvp_visit_intrinsic(struct gpuval_lvp_soa *soa, const nir_intrinsic_
  */
 void gpuval_lvp_flush_calls(struct gpuval_lvp_soa *soa, const nir_instr *next);
 
+/** A block of a shader has been translated, with calls or without. */
+void gpuval_lvp_note_translation(void);
+
 /**
  * Lanes of the vectors that the functions take. No stage has longer ones;
  * tessellation control and geometry shaders have shorter ones.

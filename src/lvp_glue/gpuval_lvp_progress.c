@@ -20,6 +20,8 @@ gpuval_lvp_progress_begin(struct gpuval_lvp_progress *progress, int64_t submissi
    p_atomic_set(&progress->type, NO_TYPE);
    p_atomic_set(&progress->has_draws, false);
    p_atomic_set(&progress->has_action, false);
+   p_atomic_set(&progress->translation.has_begun, false);
+   gpuval_lvp_translation = &progress->translation;
    p_atomic_set(&progress->submission, submission);
    p_atomic_set(&progress->begin, os_time_get_nano());
 }
@@ -27,6 +29,7 @@ gpuval_lvp_progress_begin(struct gpuval_lvp_progress *progress, int64_t submissi
 void
 gpuval_lvp_progress_end(struct gpuval_lvp_progress *progress)
 {
+   gpuval_lvp_translation = NULL;
    p_atomic_set(&progress->begin, 0);
 }
 
@@ -43,6 +46,7 @@ gpuval_lvp_progress_next(struct gpuval_lvp_progress *progress, enum vk_cmd_type 
    if (has_waited(p_atomic_read_relaxed(&progress->type)))
       p_atomic_set(&progress->has_draws, false);
    p_atomic_set(&progress->has_action, false);
+   p_atomic_set(&progress->translation.has_begun, false);
    p_atomic_set(&progress->type, type);
 }
 
@@ -75,6 +79,16 @@ say_command(struct gpuval_hang *hang, uint32_t type)
                    has_waited(type) ? ", which waits for the draws before it" : "");
 }
 
+/* Whether LLVM has finished it is not known. */
+static void
+say_translation(struct gpuval_hang *hang, const struct gpuval_lvp_progress *progress, int64_t now)
+{
+   if (p_atomic_read(&progress->translation.has_begun))
+      gpuval_hang_say(hang,
+                      "the command at which the queue is gave LLVM a shader to compile %.1f s ago",
+                      MAX2(now - p_atomic_read(&progress->translation.time), 0) * 1e-9);
+}
+
 static void
 add_draws(struct gpuval_hang *hang, const struct gpuval_lvp_progress *progress,
           struct gpuval_lvp_commands *commands)
@@ -105,6 +119,7 @@ gpuval_lvp_progress_look(struct gpuval_lvp_progress *progress, struct gpuval_dev
       say_command(hang, p_atomic_read(&progress->type));
    if (p_atomic_read(&progress->has_draws))
       add_draws(hang, progress, commands);
+   say_translation(hang, progress, now);
 
    /* It may have ended meanwhile. */
    if (p_atomic_read(&progress->begin) != begin) {

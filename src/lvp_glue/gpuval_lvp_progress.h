@@ -8,6 +8,7 @@
 #define GPUVAL_LVP_PROGRESS_H
 
 #include "gpuval_lvp_commands.h"
+#include "gpuval_lvp_translation.h"
 
 struct gpuval_device;
 
@@ -16,6 +17,7 @@ struct gpuval_lvp_progress {
    int64_t begin; /* os_time_get_nano(), when the submit has begun to run; 0: none runs */
    int64_t submission;
    uint32_t type; /* enum vk_cmd_type: of the command that is being executed */
+   struct gpuval_lvp_translation translation; /* that it needs */
 
    /* Draws since the queue's thread has waited last: llvmpipe's threads may still be at them. A
     * dispatch or trace ends before the next command begins.

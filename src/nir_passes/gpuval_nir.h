@@ -59,7 +59,7 @@ struct gpuval_site {
 
    /* array */
    uint32_t name;   /* offset in gpuval_nir_table::names, + 1; 0: none */
-   uint32_t length; /* elements */
+   uint32_t length; /* elements; of address/misaligned: bytes that the pointer is aligned to */
    uint8_t array;   /* enum gpuval_array_type */
 };
 

@@ -144,7 +144,7 @@ get_align_offset(const nir_intrinsic_instr *intrin)
 }
 
 static uint32_t
-add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind)
+add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind, unsigned alignment)
 {
    const struct gpuval_site site = {
       .kind = kind,
@@ -152,6 +152,7 @@ add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind)
       .spirv_offset = gpuval_nir_spirv_offset(pass->state, group->first->instance),
       .set = -1,
       .binding = -1,
+      .length = alignment,
    };
    const struct gpuval_nir_entry entry = {
       .size = group->highest - group->lowest,
@@ -263,11 +264,11 @@ add_check(struct pass *pass, const struct group *group, nir_def *address)
 {
    const nir_intrinsic_instr *intrin = group->intrin;
    const unsigned alignment = get_alignment(intrin);
-   const uint32_t first_entry = add_entry(pass, group, GPUVAL_KIND_INVALID_ADDRESS);
+   const uint32_t first_entry = add_entry(pass, group, GPUVAL_KIND_INVALID_ADDRESS, 0);
    int64_t offset;
 
    if (alignment > 1)
-      add_entry(pass, group, GPUVAL_KIND_MISALIGNED);
+      add_entry(pass, group, GPUVAL_KIND_MISALIGNED, alignment);
    gpuval_nir_split_offset(nir_get_io_offset_src((nir_intrinsic_instr *)intrin)->ssa, &offset);
    offset = get_align_offset(intrin) - (offset - group->lowest);
    return nir_check_address_gpuval(&pass->state->b, 1, address, gpuval_nir_invocation(pass->state),

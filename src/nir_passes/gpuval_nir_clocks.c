@@ -118,8 +118,10 @@ find_subgroup_clock(nir_builder *b, const struct gpuval_shadow_self *self)
    return find_clock(b, self->layout, self->tag, GPUVAL_SHADOW_CLOCK_SUBGROUP, self->subgroup);
 }
 
+/* @has_own: 1 bit, else it is only what others have released. */
 static void
-release_to_all(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *word)
+release_to_all(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *has_own,
+               nir_def *word)
 {
    struct clock clock = find_own_clock(b, self);
    struct clock command =
@@ -128,10 +130,12 @@ release_to_all(nir_builder *b, const struct gpuval_shadow_self *self, nir_def *w
                                     nir_imm_int(b, 1), .atomic_op = nir_atomic_op_iadd);
    now = nir_iadd_imm(b, now, 1);
 
+   nir_push_if(b, has_own);
    raise_time(b, &clock, CLOCK(first_release), nir_inot(b, now));
    raise_time(b, &command, CLOCK(first_release), nir_inot(b, now));
    raise_time(b, &command, CLOCK(inside), nir_iadd_imm(b, self->workgroup_shift, 1));
    raise_time(b, &command, CLOCK(found), nir_isub_imm(b, 32, self->workgroup_shift));
+   nir_pop_if(b, NULL);
    nir_global_atomic(b, 64, word, nir_pack_64_2x32_split(b, self->tag, now),
                      .atomic_op = nir_atomic_op_umax);
 }
@@ -164,9 +168,11 @@ static void
 release(nir_builder *b, const struct gpuval_nir_driver *driver,
         const struct gpuval_shadow_self *self, nir_def *op, nir_def *word)
 {
-   nir_push_if(b, nir_ieq_imm(b, op, GPUVAL_SYNC_RELEASE));
+   nir_def *has_own = nir_ine_imm(b, op, GPUVAL_SYNC_HAND_ON);
+
+   nir_push_if(b, nir_uge_imm(b, op, GPUVAL_SYNC_RELEASE));
    {
-      release_to_all(b, self, word);
+      release_to_all(b, self, has_own, word);
    }
    nir_push_else(b, NULL);
    {
@@ -174,7 +180,9 @@ release(nir_builder *b, const struct gpuval_nir_driver *driver,
                         .atomic_op = nir_atomic_op_umax);
    }
    nir_pop_if(b, NULL);
+   nir_push_if(b, has_own);
    advance_inside(b, self, nir_uge_imm(b, op, GPUVAL_SYNC_RELEASE_WORKGROUP), 0);
+   nir_pop_if(b, NULL);
    wait_for_memory(b, driver);
 }
 

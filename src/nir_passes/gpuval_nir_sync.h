@@ -76,6 +76,7 @@ enum gpuval_sync_order {
    GPUVAL_SYNC_RELEASE_SUBGROUP,
    GPUVAL_SYNC_RELEASE_WORKGROUP,
    GPUVAL_SYNC_RELEASE,
+   GPUVAL_SYNC_HAND_ON, /* to all, what others have released, and nothing of its own */
    /* After an atomic that reads */
    GPUVAL_SYNC_FIND,
    /* At a barrier */

@@ -121,7 +121,96 @@ is_of_workgroup(const struct gpuval_access *access)
 struct releases {
    nir_variable *released; /* GPUVAL_SYNC_NOTHING, or one that releases */
    nir_variable *noted;    /* what the workgroup knows of that already, by atomics of its own */
+
+   /* What there is to release, 0 or 1, by this invocation or those that it is in order with:
+    * anything so far, anything before the last barrier that releases, a store behind that. Which
+    * atomics alone there were: the low word of their address and 1, 0: none.
+    * NULL: whatever there was, it counts as released.
+    */
+   nir_variable *accessed, *has_own, *stored;
+   nir_variable *word, *own_word;
 };
+
+/* A lock is taken, a barrier comes behind that, the holder stores something and gives the lock
+ * back without a barrier: nothing of the holder's own came before the barrier but what was done to
+ * the lock. What it has acquired of others it hands on all the same.
+ */
+static nir_def *
+hand_on(nir_builder *b, const struct releases *releases, nir_def *released, nir_def *word)
+{
+   if (!releases->accessed)
+      return released;
+
+   nir_def *own_word = nir_load_var(b, releases->own_word);
+   nir_def *is_none = nir_ior(b, nir_ieq_imm(b, own_word, 0), nir_ieq(b, own_word, word));
+   nir_def *is_late = nir_iand(b, nir_ine_imm(b, nir_load_var(b, releases->stored), 0),
+                               nir_ieq_imm(b, nir_load_var(b, releases->has_own), 0));
+   nir_def *hands_on =
+      nir_iand(b, nir_iand(b, is_none, is_late), nir_ieq_imm(b, released, GPUVAL_SYNC_RELEASE));
+   return nir_bcsel(b, hands_on, nir_imm_int(b, GPUVAL_SYNC_HAND_ON), released);
+}
+
+static void
+set(nir_builder *b, nir_variable *var, uint32_t value)
+{
+   nir_store_var(b, var, nir_imm_int(b, value), 0x1);
+}
+
+static void
+add(nir_builder *b, nir_variable *var, nir_def *value)
+{
+   nir_store_var(b, var, nir_ior(b, nir_load_var(b, var), value), 0x1);
+}
+
+/* At the barrier that releases */
+static void
+take_own(nir_builder *b, const struct releases *releases)
+{
+   if (!releases->accessed)
+      return;
+   add(b, releases->has_own, nir_load_var(b, releases->accessed));
+   nir_store_var(b, releases->own_word, nir_load_var(b, releases->word), 0x1);
+   set(b, releases->stored, 0);
+}
+
+/* Those of one word are told apart from all other accesses. */
+static void
+note_atomic(nir_builder *b, const struct releases *releases, nir_def *word)
+{
+   if (!releases->accessed)
+      return;
+   nir_def *before = nir_load_var(b, releases->word);
+   nir_def *is_other = nir_iand(b, nir_ine_imm(b, before, 0), nir_ine(b, before, word));
+   add(b, releases->accessed, nir_b2i32(b, is_other));
+   nir_store_var(b, releases->word, word, 0x1);
+}
+
+/* Behind what orders invocations of a workgroup, what others did is released with this one. */
+static void
+note_others(nir_builder *b, const struct releases *releases)
+{
+   set(b, releases->accessed, 1);
+   set(b, releases->has_own, 1);
+}
+
+static void
+note_access(nir_builder *b, const struct releases *releases, const struct gpuval_access *access)
+{
+   switch (access->type) {
+   case GPUVAL_ACCESS_BUFFER:
+   case GPUVAL_ACCESS_TEXEL_BUFFER:
+   case GPUVAL_ACCESS_IMAGE:
+   case GPUVAL_ACCESS_TEXTURE:
+   case GPUVAL_ACCESS_ADDRESS:
+   case GPUVAL_ACCESS_RAYS:
+      set(b, releases->accessed, 1);
+      if (access->op == GPUVAL_OP_STORE)
+         set(b, releases->stored, 1);
+      break;
+   default:
+      break;
+   }
+}
 
 static void
 order_own_atomic(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
@@ -146,13 +235,17 @@ order_atomic(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
 {
    nir_builder *b = &pass->state->b;
 
+   b->cursor = nir_before_instr(access->instr);
+   nir_def *address = atomic_address(pass, access);
+   nir_def *word = nir_ior_imm(b, nir_unpack_64_2x32_split_x(b, address), 1);
    if (access->op != GPUVAL_OP_LOAD) {
-      b->cursor = nir_before_instr(access->instr);
-      emit_order(pass, nir_load_var(b, releases->released), atomic_address(pass, access));
+      nir_def *released = nir_load_var(b, releases->released);
+      emit_order(pass, hand_on(b, releases, released, word), address);
    }
+   note_atomic(b, releases, word);
    if (access->op != GPUVAL_OP_STORE) {
       b->cursor = nir_after_instr(access->instr);
-      emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_FIND), atomic_address(pass, access));
+      emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_FIND), address);
    }
 }
 
@@ -173,6 +266,7 @@ order_barrier(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
    if (has_semantics(access, NIR_MEMORY_RELEASE)) {
       nir_def *before = nir_load_var(b, releases->released);
       nir_store_var(b, releases->released, nir_umax(b, before, nir_imm_int(b, op)), 0x1);
+      take_own(b, releases);
    }
    if (has_semantics(access, NIR_MEMORY_ACQUIRE))
       emit_order(pass, nir_imm_int(b, op - GPUVAL_SYNC_RELEASE + GPUVAL_SYNC_ACQUIRE),
@@ -227,18 +321,60 @@ find_order(struct gpuval_sync_pass *pass)
    pass->has_subgroups |= pass->has_order && has_subgroups;
 }
 
+/* Texels of several images may have one number, and atomics on shared memory order others of the
+ * workgroup that there is no telling of.
+ */
+static bool
+knows_own(const struct gpuval_sync_pass *pass)
+{
+   gpuval_nir_foreach_access(pass->state, access)
+   {
+      if (may_order(access) && access->type != GPUVAL_ACCESS_BUFFER &&
+          access->type != GPUVAL_ACCESS_ADDRESS)
+         return false;
+   }
+   return true;
+}
+
+static void
+note_own(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
+         const struct releases *releases)
+{
+   nir_builder *b = &pass->state->b;
+
+   b->cursor = nir_before_instr(access->instr);
+   if (access->type == GPUVAL_ACCESS_BARRIER) {
+      const nir_intrinsic_instr *barrier = nir_instr_as_intrinsic(access->instr);
+      if (nir_intrinsic_execution_scope(barrier) >= SCOPE_SUBGROUP ||
+          (has_semantics(access, NIR_MEMORY_ACQUIRE) &&
+           get_release(pass, access) != GPUVAL_SYNC_RELEASE))
+         note_others(b, releases);
+   } else if (!may_order(access)) {
+      note_access(b, releases, access);
+   }
+}
+
 void
 gpuval_sync_instrument_order(struct gpuval_sync_pass *pass)
 {
    struct gpuval_nir_state *state = pass->state;
 
    gpuval_sync_context(pass);
-   const struct releases releases = {
+   struct releases releases = {
       create_op(pass, "gpuval released"),
       create_op(pass, "gpuval noted"),
    };
+   if (knows_own(pass)) {
+      releases.accessed = create_op(pass, "gpuval accessed");
+      releases.has_own = create_op(pass, "gpuval has own");
+      releases.stored = create_op(pass, "gpuval stored");
+      releases.word = create_op(pass, "gpuval word");
+      releases.own_word = create_op(pass, "gpuval own word");
+   }
    gpuval_nir_foreach_access(state, access)
    {
+      if (releases.accessed)
+         note_own(pass, access, &releases);
       if (orders_buffers(pass, access)) {
          order_barrier(pass, access, &releases);
       } else if (may_order(access)) {

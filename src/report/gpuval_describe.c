@@ -68,7 +68,7 @@ append_resource(const struct gpuval_event *event, char **message)
       ralloc_strcat(message, "a buffer");
    if (event->resource.binding >= 0)
       ralloc_asprintf_append(message, ", binding %" PRId64, event->resource.binding);
-   if (event->resource.index > 0)
+   if (event->resource.has_index && event->resource.is_array)
       ralloc_asprintf_append(message, "[%" PRId64 "]", event->resource.index);
    if (event->resource.name)
       ralloc_asprintf_append(message, " \"%s\"", event->resource.name);
@@ -250,7 +250,7 @@ sentence_unwritten(const struct gpuval_event *event, const char *text, char **me
       ralloc_asprintf_append(message, ": \"%s\"", event->resource.object_name);
 }
 
-/* "ACCESS at address 0x10 TEXT: DETAIL" */
+/* "ACCESS at address 0x10 TEXT (16 bytes): DETAIL" */
 static void
 sentence_bad_address(const struct gpuval_event *event, const char *text, char **message)
 {
@@ -258,6 +258,8 @@ sentence_bad_address(const struct gpuval_event *event, const char *text, char **
    if (event->place.access.address)
       ralloc_asprintf_append(message, " at address 0x%" PRIx64, event->place.access.address);
    ralloc_asprintf_append(message, " %s", text);
+   if (event->place.access.alignment)
+      ralloc_asprintf_append(message, " (%" PRIu32 " bytes)", event->place.access.alignment);
    if (event->detail)
       ralloc_asprintf_append(message, ": %s", event->detail);
 }

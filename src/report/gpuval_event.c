@@ -29,7 +29,7 @@ gpuval_event_create(enum gpuval_kind kind)
    init_place(&event->place);
    init_place(&event->other);
    event->resource.object_type = VK_OBJECT_TYPE_BUFFER;
-   event->resource.set = event->resource.binding = event->resource.index = -1;
+   event->resource.set = event->resource.binding = -1;
    event->resource.offset = -1;
    event->resource.object_offset = event->resource.memory_offset = event->resource.size = -1;
    return event;

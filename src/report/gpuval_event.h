@@ -27,6 +27,7 @@ struct gpuval_event_access {
    bool is_null;     /* it is that of nothing */
    bool has_index;   /* array: of an element, and how many there are */
    int64_t index, length;
+   uint32_t alignment; /* bytes that an address should be aligned to; 0: not known, or is aligned */
 
    unsigned num_coords; /* 0 to 3 */
    int32_t coord[3];
@@ -101,7 +102,9 @@ struct gpuval_event {
    uint32_t operands[2];
 
    struct {
-      int64_t set, binding, index;
+      int64_t set, binding;
+      bool has_index, is_array; /* of descriptors; index is negative where the shader's is */
+      int64_t index;
       uint32_t stride;  /* slots an element, where records count slots; 0: they do not */
       const char *type; /* static */
       char *name;

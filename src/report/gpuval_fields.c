@@ -188,6 +188,7 @@ PLACE(access_op, set_string(value, gpuval_op_infos[place->access.op].name))
 PLACE(access_size, set_number(value, place->access.size >= 0, place->access.size))
 PLACE(access_offset, set_number(value, place->access.offset >= 0, place->access.offset))
 PLACE(access_index, set_number(value, place->access.has_index, place->access.index))
+PLACE(access_alignment, set_number(value, place->access.alignment, place->access.alignment))
 PLACE(access_length, set_number(value, place->access.has_index, place->access.length))
 PLACE(access_level, set_number(value, place->access.has_level, place->access.level))
 PLACE(access_sample, set_number(value, place->access.has_sample, place->access.sample))
@@ -212,7 +213,7 @@ access_coord(const struct gpuval_place *place, struct gpuval_value *value)
 
 EVENT(resource_set, set_number(value, event->resource.set >= 0, event->resource.set))
 EVENT(resource_binding, set_number(value, event->resource.binding >= 0, event->resource.binding))
-EVENT(resource_index, set_number(value, event->resource.index >= 0, event->resource.index))
+EVENT(resource_index, set_number(value, event->resource.has_index, event->resource.index))
 EVENT(resource_type, set_string(value, event->resource.type))
 EVENT(resource_name, set_string(value, event->resource.name))
 EVENT(resource_object, set_handle(value, event->resource.object))
@@ -348,6 +349,7 @@ const struct gpuval_field gpuval_fields[] = {
    {"access", "address", NULL, FIRST, OF_PLACE access_address, .other_columns = THIRD},
    {"access", "index", NULL, SEVENTH, OF_PLACE access_index},
    {"access", "length", NULL, SEVENTH, OF_PLACE access_length},
+   {"access", "alignment", NULL, NONE, OF_PLACE access_alignment},
    {"access", "coord", NULL, THIRD, OF_PLACE access_coord},
    {"access", "level", NULL, THIRD, OF_PLACE access_level},
    {"access", "sample", NULL, THIRD, OF_PLACE access_sample},

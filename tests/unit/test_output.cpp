@@ -252,6 +252,7 @@ TEST_F(output_test, buffer)
    event->place.access.offset = 4096;
    event->place.access.address = 0x7f0012345000;
    event->resource.binding = 1;
+   event->resource.has_index = true;
    event->resource.index = 0;
    event->resource.type = "storage_buffer";
    event->resource.size = 4096;

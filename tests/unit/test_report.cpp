@@ -170,6 +170,7 @@ TEST_F(describe_test, image)
    event->place.access.coord[1] = 64;
    event->place.access.has_level = true;
    event->place.access.level = 2;
+   event->resource.has_index = event->resource.is_array = true;
    event->resource.index = 3;
    event->resource.num_extents = 2;
    event->resource.extent[0] = 64;

@@ -265,6 +265,7 @@ TEST(SpirvValues, DamagedModules)
 {
    gpuval_spirv_facts facts = {};
    facts.has_invocation = true;
+   facts.has_descriptor = true;
    facts.descriptor = 1;
    facts.count = 1;
 

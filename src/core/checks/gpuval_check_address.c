@@ -73,6 +73,12 @@ read_live(struct gpuval_event *event, const struct gpuval_nearest *nearest, uint
 }
 
 static void
+describe_alignment(struct gpuval_event *event, const struct gpuval_site *site)
+{
+   event->place.access.alignment = site->length;
+}
+
+static void
 read_address(struct gpuval_device *device, struct gpuval_event *event,
              const struct gpuval_record *record)
 {
@@ -95,4 +101,7 @@ read_address(struct gpuval_device *device, struct gpuval_event *event,
       event->detail = ralloc_strdup(event, "no buffer has an address");
 }
 
-const struct gpuval_words gpuval_words_address = {.read = read_address};
+const struct gpuval_words gpuval_words_address = {
+   .describe_site = describe_alignment,
+   .read = read_address,
+};

@@ -111,6 +111,23 @@ gpuval_events_find_object(struct hash_table *ranges, uint64_t address, int64_t *
    return found;
 }
 
+/* The element of an array of descriptors, as the shader has it: an index that is outside may lead
+ * to slots in front of the binding.
+ */
+static void
+describe_index(struct gpuval_event *event, const struct gpuval_binding *binding,
+               const struct gpuval_record *record)
+{
+   if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK) {
+      event->resource.has_index = true;
+   } else if (record && binding->stride &&
+              (record->slot >= binding->first_slot || event->kind == GPUVAL_KIND_INDEX_OOB)) {
+      const int32_t distance = record->slot - binding->first_slot;
+      event->resource.has_index = true;
+      event->resource.index = distance / (int32_t)binding->stride;
+   }
+}
+
 /* The descriptor, from what the site knows of it and where its slot is in the record */
 static void
 describe_resource(struct gpuval_event *event, const struct gpuval_shader *shader,
@@ -131,11 +148,8 @@ describe_resource(struct gpuval_event *event, const struct gpuval_shader *shader
       event->resource.binding = binding->binding;
       event->resource.type = descriptor_type_name(binding->type);
       event->resource.stride = binding->is_variable ? 0 : binding->stride;
-      if (record && binding->type != VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK &&
-          record->slot >= binding->first_slot && binding->stride)
-         event->resource.index = (record->slot - binding->first_slot) / binding->stride;
-      else if (binding->type == VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK)
-         event->resource.index = 0;
+      event->resource.is_array = binding->is_variable || binding->array_size > 1;
+      describe_index(event, binding, record);
 
       bool is_storage = binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
                         binding->type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
@@ -205,6 +219,7 @@ get_facts(const struct gpuval_event *event)
 {
    const struct gpuval_event_access *access = &event->place.access;
    struct gpuval_spirv_facts facts = {.has_invocation = event->has_record,
+                                      .has_descriptor = event->resource.has_index,
                                       .descriptor = event->resource.index};
 
    memcpy(facts.invocation, event->invocation, sizeof(facts.invocation));

@@ -137,7 +137,8 @@ struct gpuval_spirv_facts {
    enum gpuval_spirv_facts_of of;
    unsigned count;
    uint32_t words[3];
-   int64_t descriptor; /* the element of the array of descriptors; -1: not known */
+   bool has_descriptor;
+   int64_t descriptor; /* the element of the array of descriptors */
 };
 
 #define GPUVAL_MAX_VALUES 8

@@ -316,7 +316,7 @@ walk_descriptor(struct pass *pass, const struct gpuval_spirv_chain *chain)
 {
    if (chain->descriptor)
       walk(pass, (struct place){chain->descriptor},
-           pass->facts->descriptor >= 0 ? scalar(pass->facts->descriptor) : nothing, 0);
+           pass->facts->has_descriptor ? scalar(pass->facts->descriptor) : nothing, 0);
 }
 
 static void walk_coordinates(struct pass *pass, uint32_t id);
