@@ -5,7 +5,8 @@
  * Checks of one block whose addresses are a constant apart share a comparison of their range with
  * the buffer that was met last, before the first of them, where all of these addresses are known.
  * Everything else is behind one branch, in a function of the device (gpuval_lvp_addresses.c): it
- * looks for the buffer of the range and, if there is none, at each access.
+ * looks for the buffer of the range and, if there is none, at each access. It begins with the same
+ * comparison, which is left to it behind the first groups of a shader.
  *
  * The buffer that was met last is in memory: in registers it would be in the way wherever something
  * is called, and LLVM takes long to find out that it had better not be.
@@ -33,8 +34,9 @@ enum {
 /* Bytes that it may span */
 #define MAX_SPAN (1 << 20)
 
-/* Groups of a shader that compare where they are. The function of the others does the same, and a
- * call without a branch takes LLVM half as long.
+/* Groups of a shader whose comparison is in the shader. The others are calls of
+ * GPUVAL_FUNCTION_ADDRESSES without a branch, which take more time to execute, and half as much
+ * to compile.
  */
 #define MAX_INLINE 8
 

@@ -57,9 +57,11 @@ struct gpuval_site {
    bool by_filter;     /* sync: the filter finds it, beside shadow memory */
    bool has_rays;      /* sync: it reads an acceleration structure */
 
+   uint32_t alignment; /* address/misaligned: bytes that the pointer is aligned to; else 0 */
+
    /* array */
    uint32_t name;   /* offset in gpuval_nir_table::names, + 1; 0: none */
-   uint32_t length; /* elements; of address/misaligned: bytes that the pointer is aligned to */
+   uint32_t length; /* elements */
    uint8_t array;   /* enum gpuval_array_type */
 };
 

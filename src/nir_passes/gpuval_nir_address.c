@@ -152,7 +152,7 @@ add_entry(struct pass *pass, const struct group *group, enum gpuval_kind kind, u
       .spirv_offset = gpuval_nir_spirv_offset(pass->state, group->first->instance),
       .set = -1,
       .binding = -1,
-      .length = alignment,
+      .alignment = alignment,
    };
    const struct gpuval_nir_entry entry = {
       .size = group->highest - group->lowest,

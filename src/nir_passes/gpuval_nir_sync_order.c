@@ -131,16 +131,24 @@ struct releases {
    nir_variable *word, *own_word;
 };
 
+/* What releases::word is of an atomic at @address */
+static nir_def *
+get_word(nir_builder *b, nir_def *address)
+{
+   return nir_ior_imm(b, nir_unpack_64_2x32_split_x(b, address), 1);
+}
+
 /* A lock is taken, a barrier comes behind that, the holder stores something and gives the lock
  * back without a barrier: nothing of the holder's own came before the barrier but what was done to
  * the lock. What it has acquired of others it hands on all the same.
  */
 static nir_def *
-hand_on(nir_builder *b, const struct releases *releases, nir_def *released, nir_def *word)
+hand_on(nir_builder *b, const struct releases *releases, nir_def *released, nir_def *address)
 {
    if (!releases->accessed)
       return released;
 
+   nir_def *word = get_word(b, address);
    nir_def *own_word = nir_load_var(b, releases->own_word);
    nir_def *is_none = nir_ior(b, nir_ieq_imm(b, own_word, 0), nir_ieq(b, own_word, word));
    nir_def *is_late = nir_iand(b, nir_ine_imm(b, nir_load_var(b, releases->stored), 0),
@@ -175,10 +183,11 @@ take_own(nir_builder *b, const struct releases *releases)
 
 /* Those of one word are told apart from all other accesses. */
 static void
-note_atomic(nir_builder *b, const struct releases *releases, nir_def *word)
+note_atomic(nir_builder *b, const struct releases *releases, nir_def *address)
 {
    if (!releases->accessed)
       return;
+   nir_def *word = get_word(b, address);
    nir_def *before = nir_load_var(b, releases->word);
    nir_def *is_other = nir_iand(b, nir_ine_imm(b, before, 0), nir_ine(b, before, word));
    add(b, releases->accessed, nir_b2i32(b, is_other));
@@ -237,12 +246,11 @@ order_atomic(struct gpuval_sync_pass *pass, const struct gpuval_access *access,
 
    b->cursor = nir_before_instr(access->instr);
    nir_def *address = atomic_address(pass, access);
-   nir_def *word = nir_ior_imm(b, nir_unpack_64_2x32_split_x(b, address), 1);
    if (access->op != GPUVAL_OP_LOAD) {
       nir_def *released = nir_load_var(b, releases->released);
-      emit_order(pass, hand_on(b, releases, released, word), address);
+      emit_order(pass, hand_on(b, releases, released, address), address);
    }
-   note_atomic(b, releases, word);
+   note_atomic(b, releases, address);
    if (access->op != GPUVAL_OP_STORE) {
       b->cursor = nir_after_instr(access->instr);
       emit_order(pass, nir_imm_int(b, GPUVAL_SYNC_FIND), address);

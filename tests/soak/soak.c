@@ -10,9 +10,8 @@
  * What an engine of sync promises is in the table of engines below: one that is exact
  * has to agree with the model both ways; another must never report what is right, and
  * find a part of what is wrong. --features: what programs consist of beside what they
- * always do, all by default but for `commands`, `draws`
- * and `transfers`; with `shared` the check of that name is
- * on as well.
+ * always do, all by default but for `commands`, `draws` and `transfers`; with `shared`
+ * the check of that name is on as well.
  * --threads: lavapipe has its threads. Who comes second is open then, so that only
  * programs run that are right in any order, and nothing must be reported. --checks: with
  * other checks on as well, which have nothing to say; --with-each: the same with each

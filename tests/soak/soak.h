@@ -67,7 +67,7 @@ enum soak_feature {
    SOAK_TRANSFERS = 1 << 12, /* clears, copies, blits, loads and stores of an image, and
                               * random dependencies */
 };
-/* But for commands and draws, of which only shadow memory and `race` know all */
+/* But for commands, draws and transfers, of which only shadow memory and `race` know all */
 #define SOAK_ALL_FEATURES 1023u
 
 /* An image apart from the buffers: columns of texels of each of its subresources. Commands are in
@@ -206,7 +206,7 @@ enum soak_separator {
    SOAK_TO_TRANSFER,
    SOAK_FROM_TRANSFER,
    SOAK_FROM_TRANSFER_EXECUTION,
-   SOAK_BARRIER_RANDOM, /* SOAK_DRAWS: the step's */
+   SOAK_BARRIER_RANDOM, /* soak_step::barrier; SOAK_DRAWS and SOAK_TRANSFERS */
    SOAK_SEPARATOR_COUNT,
 };
 

@@ -75,7 +75,7 @@ read_live(struct gpuval_event *event, const struct gpuval_nearest *nearest, uint
 static void
 describe_alignment(struct gpuval_event *event, const struct gpuval_site *site)
 {
-   event->place.access.alignment = site->length;
+   event->place.access.alignment = site->alignment;
 }
 
 static void

@@ -39,7 +39,7 @@ gpuval_shader_write_info(struct blob *blob, const struct gpuval_shader_info *inf
    util_dynarray_foreach (&table->sites, struct gpuval_site, site) {
       write_words(
          blob, site->kind, site->op, site->spirv_offset, site->set, site->binding, site->num_kinds,
-         site->length,
+         site->alignment, site->length,
          site->array | site->same_value << 8 | site->by_filter << 9 | site->has_rays << 10);
       blob_write_string(blob, gpuval_site_name(table->names.data, site) ?: "");
    }
@@ -236,7 +236,7 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
    uint32_t num_sites = blob_read_uint32(blob);
 
    for (unsigned i = 0; i < num_sites && !blob->overrun; i++) {
-      uint32_t words[8] = {0};
+      uint32_t words[9] = {0};
       blob_copy_bytes(blob, words, sizeof(words));
       const char *name = read_string(blob);
       const struct gpuval_site site = {
@@ -246,11 +246,12 @@ read_sites(struct blob_reader *blob, struct gpuval_nir_table *table)
          .set = words[3],
          .binding = words[4],
          .num_kinds = words[5],
-         .length = words[6],
-         .array = words[7],
-         .same_value = words[7] >> 8 & 1,
-         .by_filter = words[7] >> 9 & 1,
-         .has_rays = words[7] >> 10 & 1,
+         .alignment = words[6],
+         .length = words[7],
+         .array = words[8],
+         .same_value = words[8] >> 8 & 1,
+         .by_filter = words[8] >> 9 & 1,
+         .has_rays = words[8] >> 10 & 1,
          .name = name && *name ? gpuval_nir_add_name(table, name) : 0,
       };
       if (!is_valid_site(table, &site))
