@@ -9,6 +9,7 @@
 #define GPUVAL_GALLIVM_H
 
 #include "gpuval/src/compat/gpuval_mesa.h"
+#include "gpuval/src/lvp_glue/gpuval_lvp_coroutine.h"
 #include "gpuval/src/lvp_glue/gpuval_lvp_gallivm.h"
 
 #if GPUVAL_MESA >= 2600
@@ -104,6 +105,7 @@ gpuval_gallivm_visit_intrinsic(gpuval_gallivm_context *bld, const nir_intrinsic_
    if (!bld->gpuval)
       bld->gpuval = rzalloc(bld->vars, struct gpuval_lvp_calls);
    struct gpuval_lvp_soa soa = gpuval_gallivm_begin(bld);
+   gpuval_lvp_mark_module(soa.gallivm->module);
    return gpuval_lvp_visit_intrinsic(&soa, instr, result);
 }
 
