@@ -504,6 +504,10 @@ emit_calls(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *instrs,
    if (has_branch)
       lp_build_if(&ifthen, gallivm, gpuval_lvp_any_lane(soa, calling));
    for (unsigned i = 0; i < count; i++) {
+      if (call->function == GPUVAL_FUNCTION_REPORT)
+         i += gpuval_lvp_call_reports(soa, &instrs[i], &masks[i], count - i);
+      if (i == count)
+         break;
       LLVMValueRef result = emit_call(soa, call, instrs[i], masks[i]);
       for (unsigned j = 0; j < results; j++) {
          LLVMValueRef word = LLVMBuildExtractValue(gallivm->builder, result, j, "");

@@ -49,7 +49,7 @@ struct gpuval_lvp_calls {
    const nir_block *sync_block;                        /* in this block; NULL: nothing is known */
    LLVMValueRef nobody;         /* what lanes that do not run access, 64 bytes; the same */
    LLVMValueRef met;            /* memory of gpuval_lvp_check_address(); the same */
-   LLVMValueRef range_vectors;  /* array of gpuval_lvp_call_ranges(); the same */
+   LLVMValueRef row_vectors;    /* rows of what goes to gpuval_lvp_rows_arg; the same */
    LLVMValueRef look_words;     /* of gpuval_lvp_look() and such; the same */
    const nir_block *look_block; /* where what they are is known: */
    nir_scalar look_stored[3];
@@ -176,17 +176,18 @@ enum gpuval_lvp_address_word {
 };
 #define GPUVAL_LVP_ADDRESSES_HEADER 2
 
+/* Functions of which one call does for up to GPUVAL_LVP_MAX_PENDING intrinsics */
+enum gpuval_lvp_rows_arg {
+   GPUVAL_LVP_ROWS_RESOURCES,
+   GPUVAL_LVP_ROWS_VECTORS,    /* pointer to rows of vectors, */
+   GPUVAL_LVP_ROWS_TABLE,      /* and to words: the number of rows, and those of each function */
+   GPUVAL_LVP_ROWS_INVOCATION, /* three vectors */
+   GPUVAL_LVP_ROWS_COUNT = GPUVAL_LVP_ROWS_INVOCATION + 3,
+};
+
 /* GPUVAL_FUNCTION_RANGES looks whether the memory of some accesses has been written, and calls
  * GPUVAL_FUNCTION_REPORT where that has something to do.
  */
-enum gpuval_lvp_ranges_arg {
-   GPUVAL_LVP_RANGES_RESOURCES,
-   GPUVAL_LVP_RANGES_VECTORS,    /* pointer to rows of the vectors below */
-   GPUVAL_LVP_RANGES_TABLE,      /* pointer to the words below */
-   GPUVAL_LVP_RANGES_INVOCATION, /* three vectors */
-   GPUVAL_LVP_RANGES_COUNT = GPUVAL_LVP_RANGES_INVOCATION + 3,
-};
-
 enum gpuval_lvp_range_vector {
    GPUVAL_LVP_RANGE_LOW, /* the address, its lower half and its upper one */
    GPUVAL_LVP_RANGE_HIGH,
@@ -202,6 +203,13 @@ enum gpuval_lvp_range_word {
    GPUVAL_LVP_RANGE_WORDS,
 };
 #define GPUVAL_LVP_RANGES_HEADER 2
+
+/* GPUVAL_FUNCTION_REPORTS calls GPUVAL_FUNCTION_REPORT for each row, whose vector is the mask of
+ * the lanes, ~0 or 0. The table: the number of rows, and of each the words but those of the
+ * invocation.
+ */
+#define GPUVAL_LVP_REPORTS_WORDS  7
+#define GPUVAL_LVP_REPORTS_HEADER 1
 
 /* GPUVAL_FUNCTION_LOOK looks at a descriptor, reports what is wrong, and returns what
  * GPUVAL_FUNCTION_DESCRIPTOR does.
@@ -253,7 +261,7 @@ enum gpuval_lvp_outside_word {
 LLVMTypeRef gpuval_lvp_outside_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
 LLVMTypeRef gpuval_lvp_look_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
 
-LLVMTypeRef gpuval_lvp_ranges_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
+LLVMTypeRef gpuval_lvp_rows_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_type);
 
 LLVMTypeRef gpuval_lvp_met_type(struct gallivm_state *gallivm);
 LLVMTypeRef gpuval_lvp_addresses_type(struct gallivm_state *gallivm,

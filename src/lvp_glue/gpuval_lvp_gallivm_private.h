@@ -56,8 +56,10 @@ LLVMValueRef gpuval_lvp_call(struct gpuval_lvp_soa *soa, unsigned function, LLVM
 /** A constant of the module, of at most GPUVAL_LVP_MAX_TABLE words: a pointer to the first one */
 LLVMValueRef gpuval_lvp_add_table(struct gpuval_lvp_soa *soa, const uint32_t *words,
                                   unsigned count);
-#define GPUVAL_LVP_MAX_TABLE 32
+#define GPUVAL_LVP_MAX_TABLE 64
 static_assert(GPUVAL_LVP_RANGES_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_WORDS <=
+                    GPUVAL_LVP_MAX_TABLE &&
+                 GPUVAL_LVP_REPORTS_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_REPORTS_WORDS <=
                     GPUVAL_LVP_MAX_TABLE &&
                  GPUVAL_LVP_LOOK_TABLE_SIZE <= GPUVAL_LVP_MAX_TABLE &&
                  GPUVAL_LVP_OUTSIDE_WORDS <= GPUVAL_LVP_MAX_TABLE,
@@ -108,11 +110,19 @@ LLVMValueRef gpuval_lvp_are_known_loads(struct gpuval_lvp_soa *soa,
 /** @check_address_gpuval */
 LLVMValueRef gpuval_lvp_check_address(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *check);
 
-/* gpuval_lvp_gallivm_ranges.c */
+/* gpuval_lvp_gallivm_rows.c */
 
 /** Looks at @ranges, @count of GPUVAL_REPORT_RANGE. */
 void gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
                             unsigned count);
+
+/**
+ * Calls the report's function for the first of @reports whose words are constants, each for the
+ * lanes in its one of @masks. Returns how many these are, at most @count.
+ */
+unsigned gpuval_lvp_call_reports(struct gpuval_lvp_soa *soa,
+                                 const nir_intrinsic_instr *const *reports,
+                                 const LLVMValueRef *masks, unsigned count);
 
 /* gpuval_lvp_gallivm_coverage.c */
 

@@ -18,7 +18,7 @@
 #include "gpuval_lvp_gallivm.h"
 #include "gpuval_lvp_look.h"
 #include "gpuval_lvp_nir.h"
-#include "gpuval_lvp_ranges.h"
+#include "gpuval_lvp_rows.h"
 
 #include "gallivm/lp_bld_const.h"
 #include "gallivm/lp_bld_flow.h"
@@ -226,7 +226,8 @@ get_type(struct gallivm_state *gallivm, const struct gpuval_nir_function *row, u
    case GPUVAL_FUNCTION_OUTSIDE:
       return gpuval_lvp_outside_type(gallivm, resources_ptr_type);
    case GPUVAL_FUNCTION_RANGES:
-      return gpuval_lvp_ranges_type(gallivm, resources_ptr_type);
+   case GPUVAL_FUNCTION_REPORTS:
+      return gpuval_lvp_rows_type(gallivm, resources_ptr_type);
    default:
       return gpuval_lvp_sync_type(gallivm, resources_ptr_type);
    }
@@ -297,6 +298,8 @@ compile_function(struct gpuval_lvp_jit *jit, unsigned function)
       llvm = gpuval_lvp_build_outside(gallivm, resources_type, row->name);
    else if (function == GPUVAL_FUNCTION_RANGES)
       llvm = gpuval_lvp_build_ranges(gallivm, resources_type, row->name);
+   else if (function == GPUVAL_FUNCTION_REPORTS)
+      llvm = gpuval_lvp_build_reports(gallivm, resources_type, row->name);
    else if (function == GPUVAL_FUNCTION_SHARED_LOAD || function == GPUVAL_FUNCTION_SHARED_STORE)
       llvm = gpuval_lvp_build_shared(gallivm, resources_type, row->name,
                                      function == GPUVAL_FUNCTION_SHARED_LOAD);

@@ -655,7 +655,7 @@ enum {
    /* export, until gpuval_nir_instrument() takes it: detail: SPIR-V offset of the assignment */
    GPUVAL_REPORT_ASSIGNED = 0xf9,
    /* init, for functions: detail is the address, the size and its marks (both constants), see
-    * gpuval_lvp_ranges.c.
+    * gpuval_lvp_rows.c.
     */
    GPUVAL_REPORT_RANGE = 0xf7,
    /* init, of images where gpuval_nir_driver::has_marks: as GPUVAL_REPORT_UNWRITTEN */

@@ -315,4 +315,9 @@ const struct gpuval_nir_function gpuval_nir_functions[GPUVAL_FUNCTION_COUNT] = {
          .name = "ranges",
          .checks = BITFIELD_BIT(GPUVAL_CHECK_INIT),
       },
+   [GPUVAL_FUNCTION_REPORTS] =
+      {
+         .name = "reports",
+         .checks = ~0u,
+      },
 };

@@ -35,6 +35,7 @@ enum gpuval_function {
    GPUVAL_FUNCTION_LOOK,         /* @look_gpuval; drivers have their own */
    GPUVAL_FUNCTION_OUTSIDE,      /* @check_buffer_gpuval; the same */
    GPUVAL_FUNCTION_RANGES,       /* @report_gpuval of GPUVAL_REPORT_RANGE; drivers have their own */
+   GPUVAL_FUNCTION_REPORTS,      /* several reports of constant words; the same */
    GPUVAL_FUNCTION_LOOP,         /* gpuval_nir_build_loop() */
    GPUVAL_FUNCTION_COUNT,
 };

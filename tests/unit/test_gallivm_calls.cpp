@@ -168,6 +168,7 @@ struct functions {
       add(GPUVAL_FUNCTION_SYNC_LOAD, "load", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
       add(GPUVAL_FUNCTION_SYNC_STORE, "store", GPUVAL_SYNC_WORD_COUNT, 0, NULL);
       add(GPUVAL_FUNCTION_RANGES, "ranges", 0, 0, NULL);
+      add(GPUVAL_FUNCTION_REPORTS, "reports", 0, 0, NULL);
       add(GPUVAL_FUNCTION_DESCRIPTOR, "descriptor", GPUVAL_FUNCTION_DESCRIPTOR_WORDS, 1,
           build_descriptor);
       add(GPUVAL_FUNCTION_LOOK, "look", 0, 0, NULL);
@@ -856,6 +857,29 @@ TEST_P(gallivm_calls, reports_that_share_a_branch_have_lanes_and_arguments_of_th
    for (unsigned i = 0; i < lanes; i++) {
       const uint32_t word = 2 | 3 << 16 | (uint32_t)GetParam().stage << 24;
       const uint32_t expected[] = {i < 2 ? 11u : 12u, word, i < 2 ? i + 2 : 4, 2, 3, 4, 5, 6, 7, 8};
+      EXPECT_EQ(memory.num_reports[i], 1) << "lane " << i;
+      for (unsigned j = 0; j < ARRAY_SIZE(expected); j++)
+         EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;
+   }
+}
+
+/* Those whose words are constants are one call, whatever is between them. */
+TEST_P(gallivm_calls, constant_reports_have_lanes_and_words_of_their_own)
+{
+   nir_def *lane = nir_load_subgroup_invocation(b);
+   nir_def *offset = load(b, memory.words[2]);
+   report(nir_ieq_imm(b, lane, 0), 11, nir_imm_int(b, 40));
+   report(nir_imm_false(b), 12, nir_imm_int(b, 41));
+   report(nir_ieq_imm(b, lane, 1), 13, offset);
+   report(nir_ieq_imm(b, lane, 2), 14, nir_imm_int(b, 42));
+   report(nir_ige_imm(b, lane, 3), 15, nir_imm_int(b, 43));
+   run();
+
+   for (unsigned i = 0; i < lanes; i++) {
+      const uint32_t bases[] = {11, 13, 14, 15}, offsets[] = {40, memory.words[2][1], 42, 43};
+      const uint32_t word = 2 | 3 << 16 | (uint32_t)GetParam().stage << 24;
+      const unsigned row = MIN2(i, 3);
+      const uint32_t expected[] = {bases[row], word, offsets[row], 2, 3, 4, 5, 6, 7, 8};
       EXPECT_EQ(memory.num_reports[i], 1) << "lane " << i;
       for (unsigned j = 0; j < ARRAY_SIZE(expected); j++)
          EXPECT_EQ(memory.last_report[i][j], expected[j]) << "lane " << i << " word " << j;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-#ifndef GPUVAL_LVP_RANGES_H
-#define GPUVAL_LVP_RANGES_H
+#ifndef GPUVAL_LVP_ROWS_H
+#define GPUVAL_LVP_ROWS_H
 
 #include "gallivm/lp_bld.h"
 
@@ -11,9 +11,13 @@ extern "C" {
 
 struct gallivm_state;
 
-/** Builds GPUVAL_FUNCTION_RANGES of enum gpuval_lvp_ranges_arg. */
+/** Builds GPUVAL_FUNCTION_RANGES. */
 LLVMValueRef gpuval_lvp_build_ranges(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
                                      const char *name);
+
+/** Builds GPUVAL_FUNCTION_REPORTS. */
+LLVMValueRef gpuval_lvp_build_reports(struct gallivm_state *gallivm, LLVMTypeRef resources_type,
+                                      const char *name);
 
 #ifdef __cplusplus
 }
