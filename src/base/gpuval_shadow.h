@@ -29,6 +29,9 @@
  *   after them by a watermark of that class, reads the same word;
  * - atomic readers when there are others that are not;
  * - a writer whom an atomic comes after;
+ * - atomics of one class or command when those of another come, which stand in for nobody: a report
+ *   of who comes behind both, which is nearly always about the latter, would not know the
+ *   instruction, or each look would have two commands to ask about;
  * - an invocation that is 2^22 times N away counts as the same one.
  *
  * An access to a part of a word turns the cell over to the bytes: the writer becomes

@@ -325,9 +325,8 @@ races(struct step *s, const struct byte *byte, const struct access *access)
    return found;
 }
 
-/* What a cell forgets (docs/sync.rst, "What it misses"): of readers it keeps one class, and those
- * of an earlier command until an atomic comes; a store, and atomics of another command or stage,
- * give way to an atomic.
+/* What a cell forgets (docs/sync.rst, "What it misses"): of readers it keeps one class; a store,
+ * and atomics of another command or stage, give way to an atomic.
  */
 static void
 hide(struct byte *byte, const struct access *access, unsigned time)
@@ -338,7 +337,7 @@ hide(struct byte *byte, const struct access *access, unsigned time)
       const bool is_own = before->who == access->who && before->time == time;
       const bool is_other = before->stage != access->stage || before->who >= MAX_INVOCATIONS;
       if (before->type == TOUCH_LOAD)
-         before->hidden |= before->stage != access->stage || (is_atomic && is_other);
+         before->hidden |= access->type == TOUCH_LOAD && before->stage != access->stage;
       else if (is_atomic)
          before->hidden |= before->type == TOUCH_STORE ? !is_own : is_other;
    }
