@@ -80,6 +80,7 @@ struct touch {
    bool is_texel;
    bool has_dependencies; /* for that memory, whatever they order */
    bool was_available;    /* to anything, in whatever range */
+   bool is_submitted;     /* in an earlier command buffer */
 };
 static_assert(sizeof(struct touch) == 28, "compared as a whole");
 
@@ -991,7 +992,10 @@ struct layouts {
    bool raced, ambiguous;
 };
 
-/* A change of the layout writes texels after all that is in the first scope of its barrier. */
+/* A change of the layout writes texels after all that is in the first scope of its barrier. What is
+ * of other command buffers is not compared with it, and execution is enough (docs/checks.rst, "What
+ * counts as use", "Missed, and why").
+ */
 static void
 meet_layouts(struct soak_model *model, const struct soak_barrier *barrier, struct layouts *layouts)
 {
@@ -1003,11 +1007,9 @@ meet_layouts(struct soak_model *model, const struct soak_barrier *barrier, struc
 
       for (unsigned j = 0; soak_barrier_has(barrier, i / SOAK_COLUMNS) && j < byte->count; j++) {
          const struct touch *touch = &byte->touches[j];
-         const bool is_executed = (class_stages(touch) | touch->executed) & src;
-         const bool is_dependent = (class_stages(touch) | touch->dependent) & src;
-         if (is_executed && (is_dependent || touch->type == TOUCH_LOAD))
+         if (touch->is_submitted || ((class_stages(touch) | touch->executed) & src))
             continue;
-         layouts->ambiguous |= touch->raced || (is_executed && touch->has_dependencies);
+         layouts->ambiguous |= touch->raced;
          found |= !touch->hidden;
          hidden |= touch->hidden;
       }
@@ -1023,14 +1025,13 @@ static void
 change_layouts(struct soak_model *model, const struct soak_barrier *barrier,
                struct layouts *layouts)
 {
-   const uint8_t dst = (uint8_t)add_later(barrier->dst);
    const struct touch touch = {
       .type = TOUCH_STORE,
       .who = BEFORE,
       .stage = LAYOUT,
       .raced = layouts->raced,
-      .executed = dst,
-      .dependent = dst,
+      .executed = (uint8_t)add_later(barrier->dst),
+      .dependent = SOAK_ALL_STAGES,
       .is_texel = true,
       .was_available = true,
    };
@@ -1044,17 +1045,19 @@ change_layouts(struct soak_model *model, const struct soak_barrier *barrier,
    }
 }
 
-/* Other command buffers do not meet them (docs/checks.rst, "What counts as use"). */
+/* The command buffer ends. */
 static void
-forget_layouts(struct soak_model *model)
+leave_commands(struct soak_model *model)
 {
    for (unsigned i = 0; i < SOAK_TEXELS; i++) {
       struct byte *byte = &model->texels[i];
       const unsigned count = byte->count;
       byte->count = 0;
       for (unsigned j = 0; j < count; j++) {
-         if (byte->touches[j].stage != LAYOUT)
-            byte->touches[byte->count++] = byte->touches[j];
+         struct touch touch = byte->touches[j];
+         touch.is_submitted = true;
+         if (touch.stage != LAYOUT)
+            keep_touch(byte, &touch);
       }
    }
 }
@@ -1103,7 +1106,7 @@ soak_model_separate(struct soak_model *model, const struct soak_step *step,
    if (barrier->discards)
       change_layouts(model, barrier, &layouts);
    if (step->separator == SOAK_WAIT || step->separator == SOAK_SUBMIT || barrier->is_semaphore)
-      forget_layouts(model);
+      leave_commands(model);
    if (layouts.raced && counts)
       counts[SOAK_PLAIN][SOAK_COMMAND_SITE(SOAK_IMAGE_LAYOUT)]++;
    if (step->separator == SOAK_BARRIER_ELSEWHERE)
