@@ -164,6 +164,10 @@ struct gpuval_shadow_range {
  * dependency. The latest time that was acquired like that counts for all commands that come
  * to what another command has accessed.
  *
+ * The first release of a workgroup is one for buffers and images: memoryBarrierBuffer() counts as
+ * one of a texel that was stored. To tell them apart would take a second time in each clock, and a
+ * second one to raise wherever a shader that has images releases.
+ *
  * Memory barriers of workgroup scope do so for the workgroup only, those of subgroup scope for
  * the subgroup. Of these it is known whether something was released, and something acquired
  * after that.

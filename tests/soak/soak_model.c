@@ -749,25 +749,43 @@ keep_touch(struct byte *byte, const struct touch *touch)
    byte->touches[byte->count++] = *touch;
 }
 
-/* Who was of this step is of the one before. Of those of older ones nobody knows anything. */
+/* Changes each touch; false: it is kept no longer. @index: of its byte or texel */
+typedef bool touch_change(struct touch *touch, unsigned index, const void *data);
+
 static void
-leave_step(struct soak_model *model)
+change_touches(struct soak_model *model, unsigned first, touch_change *change, const void *data)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+   for (unsigned i = first; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
       struct byte *byte = get_byte(model, i);
       const unsigned count = byte->count;
       byte->count = 0;
       for (unsigned j = 0; j < count; j++) {
          struct touch touch = byte->touches[j];
-         if (touch.who < MAX_INVOCATIONS) {
-            touch.who += MAX_INVOCATIONS;
-         } else {
-            touch.who = BEFORE;
-            touch.time = 0;
-         }
-         keep_touch(byte, &touch);
+         if (change(&touch, i, data))
+            keep_touch(byte, &touch);
       }
    }
+}
+
+static bool
+leave_touch(struct touch *touch, unsigned index, const void *data)
+{
+   (void)index;
+   (void)data;
+   if (touch->who < MAX_INVOCATIONS) {
+      touch->who += MAX_INVOCATIONS;
+   } else {
+      touch->who = BEFORE;
+      touch->time = 0;
+   }
+   return true;
+}
+
+/* Who was of this step is of the one before. Of those of older ones nobody knows anything. */
+static void
+leave_step(struct soak_model *model)
+{
+   change_touches(model, 0, leave_touch, NULL);
    for (unsigned i = 0; i < MAX_FLAGS; i++) {
       uint16_t *given = model->flags[i].given;
       memcpy(given + MAX_INVOCATIONS, given, MAX_INVOCATIONS * sizeof(*given));
@@ -960,20 +978,26 @@ is_in_range(const struct soak_barrier *barrier, unsigned index)
                             : !barrier->is_buffer;
 }
 
+struct dependency {
+   const struct soak_barrier *barrier;
+   unsigned stages; /* of the model */
+};
+
+static bool
+order_one(struct touch *touch, unsigned index, const void *data)
+{
+   const struct dependency *dependency = data;
+
+   order_touch(touch, dependency->barrier, is_in_range(dependency->barrier, index));
+   return !is_over(touch, dependency->stages);
+}
+
 static void
 order(struct soak_model *model, const struct soak_barrier *barrier)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
-      struct byte *byte = get_byte(model, i);
-      const unsigned count = byte->count;
-      byte->count = 0;
-      for (unsigned j = 0; j < count; j++) {
-         struct touch touch = byte->touches[j];
-         order_touch(&touch, barrier, is_in_range(barrier, i));
-         if (!is_over(&touch, model->stages))
-            keep_touch(byte, &touch);
-      }
-   }
+   const struct dependency dependency = {barrier, model->stages};
+
+   change_touches(model, 0, order_one, &dependency);
 }
 
 bool
@@ -1045,21 +1069,20 @@ change_layouts(struct soak_model *model, const struct soak_barrier *barrier,
    }
 }
 
+static bool
+submit_touch(struct touch *touch, unsigned index, const void *data)
+{
+   (void)index;
+   (void)data;
+   touch->is_submitted = true;
+   return touch->stage != LAYOUT;
+}
+
 /* The command buffer ends. */
 static void
 leave_commands(struct soak_model *model)
 {
-   for (unsigned i = 0; i < SOAK_TEXELS; i++) {
-      struct byte *byte = &model->texels[i];
-      const unsigned count = byte->count;
-      byte->count = 0;
-      for (unsigned j = 0; j < count; j++) {
-         struct touch touch = byte->touches[j];
-         touch.is_submitted = true;
-         if (touch.stage != LAYOUT)
-            keep_touch(byte, &touch);
-      }
-   }
+   change_touches(model, SOAK_WINDOW, submit_touch, NULL);
 }
 
 enum soak_verdict
