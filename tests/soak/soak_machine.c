@@ -1044,6 +1044,24 @@ run_step(struct machine *m, const struct soak_program *program, const struct soa
    separate(m, program, step);
 }
 
+/* Ranges of memory that barriers tell apart are few (docs/sync-scopes.rst, "What is not seen"). A
+ * barrier for everything makes room for those of the next program.
+ */
+static void
+make_room(struct machine *m, const struct soak_program *program)
+{
+   bool has_ranges = false;
+
+   for (unsigned i = 0; i < program->step_count; i++)
+      has_ranges |= program->steps[i].separator == SOAK_BARRIER_RANDOM ||
+                    program->steps[i].separator == SOAK_BARRIER_RANGE;
+   if (!has_ranges)
+      return;
+   m->cmd = vkh_begin(m->ctx);
+   vkh_barrier(m->cmd);
+   submit_and_wait(m);
+}
+
 /* Each program ends with a wait: the next one has nothing to do with it. */
 void
 soak_run(const struct soak_program *programs, uint64_t count)
@@ -1058,6 +1076,7 @@ soak_run(const struct soak_program *programs, uint64_t count)
       }
       for (unsigned j = 0; j < programs[i].step_count; j++)
          run_step(&machine, &programs[i], &programs[i].steps[j]);
+      make_room(&machine, &programs[i]);
    }
    destroy_machine(&machine);
 }
