@@ -27,7 +27,7 @@
 /* Part of the key of everything that is cached: change it whenever the same
  * options make other code.
  */
-#define GPUVAL_CODE_VERSION 128
+#define GPUVAL_CODE_VERSION 129
 
 static struct gpuval_options options;
 static bool driver_flag;

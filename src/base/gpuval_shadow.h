@@ -29,6 +29,9 @@
  *   after them by a watermark of that class, reads the same word;
  * - atomic readers when there are others that are not;
  * - a writer whom an atomic comes after;
+ * - atomics of one class or command when those of another come, which stand in for nobody: a report
+ *   of who comes behind both, which is nearly always about the latter, would not know the
+ *   instruction, or each look would have two commands to ask about;
  * - an invocation that is 2^22 times N away counts as the same one.
  *
  * An access to a part of a word turns the cell over to the bytes: the writer becomes
@@ -160,6 +163,10 @@ struct gpuval_shadow_range {
  * Who has acquired from a command that no dependency orders before may hand it on by a
  * dependency. The latest time that was acquired like that counts for all commands that come
  * to what another command has accessed.
+ *
+ * The first release of a workgroup is one for buffers and images: memoryBarrierBuffer() counts as
+ * one of a texel that was stored. To tell them apart would take a second time in each clock, and a
+ * second one to raise wherever a shader that has images releases.
  *
  * Memory barriers of workgroup scope do so for the workgroup only, those of subgroup scope for
  * the subgroup. Of these it is known whether something was released, and something acquired

@@ -280,14 +280,15 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    nir_def *readers_hazard =
       nir_iand(b, is_write, nir_inot(b, nir_ior(b, after_readers, atomic_readers)));
    *stored = gpuval_shadow_select(b, writer_hazard, *writer, *readers);
-   /* Readers have come behind the writer, but for atomics of one command that leave them. */
-   nir_def *is_last = nir_ior(
-      b, nir_inot(b, has_atomic(b, *writer)),
-      nir_uge_imm(b, nir_ixor(b, readers->hi, writer->hi), 1u << GPUVAL_SHADOW_CLASS_SHIFT));
+   /* Readers have come behind the writer, but for atomics, which leave them. */
+   nir_def *is_last =
+      nir_ior(b, nir_inot(b, has_atomic(b, *writer)),
+              nir_ult(b, nir_ior_imm(b, writer->hi, BITFIELD_MASK(GPUVAL_SHADOW_CLASS_SHIFT)),
+                      readers->hi));
    *other = gpuval_shadow_select(b, nir_iand(b, readers_hazard, is_last), *readers, *stored);
 
-   /* Readers: replaced by a later one, joined by one of the same command, and gone
-    * when somebody has written after them.
+   /* Readers: replaced by a later one, joined by one of the same command, unless they stand for all
+    * of it already, and gone when somebody has stored after them.
     */
    nir_def *joins = nir_iand(b, is_of_command(b, self, *readers), nir_inot(b, after_readers));
    nir_def *stays =
@@ -306,10 +307,11 @@ gpuval_shadow_meet(nir_builder *b, const struct gpuval_shadow_self *self, struct
    nir_def *is_older =
       nir_iand(b, nir_inot(b, is_of_command(b, self, *readers)), nir_inot(b, after_readers));
    read = gpuval_shadow_select(b, is_older, several, read);
+   stays = nir_ior(b, stays, gpuval_shadow_is_everybody(b, self, *readers));
    read = gpuval_shadow_select(b, stays, *readers, read);
    /* An atomic does not stand for those it comes after: others that come do not meet it. */
-   nir_def *may_meet = nir_iand(b, self->is_atomic, is_of_command(b, self, *readers));
-   nir_def *gone = nir_ior(b, nir_iand(b, after_readers, nir_inot(b, may_meet)), readers_hazard);
+   nir_def *gone =
+      nir_ior(b, nir_iand(b, after_readers, nir_inot(b, self->is_atomic)), readers_hazard);
    struct party kept = gpuval_shadow_select(b, gone, nobody, *readers);
 
    /* The writer: atomics join each other. One's own plain store stays, as it meets

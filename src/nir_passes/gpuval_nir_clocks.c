@@ -252,8 +252,8 @@ gpuval_shadow_build_order(nir_builder *b, const struct gpuval_nir_driver *driver
    nir_pop_if(b, NULL);
 }
 
-/* 1 bit. @same: 1 bit, the party is of this command. Those of several workgroups of it may be of
- * an earlier command that nothing is known of any more.
+/* 1 bit. @same: 1 bit, the party is of this command. Those of several workgroups of it, and of an
+ * access that is not known, may be of an earlier command that nothing is known of any more.
  */
 static nir_def *
 is_acquired(nir_builder *b, const struct gpuval_shadow_self *self, struct gpuval_shadow_half party,
@@ -280,8 +280,10 @@ is_acquired(nir_builder *b, const struct gpuval_shadow_self *self, struct gpuval
    nir_def *released =
       nir_bcsel(b, has_number, load_first_release(b, &workgroup), load_first_release(b, &command));
    nir_def *is_released = nir_iand(b, nir_ine_imm(b, released, 0), nir_uge(b, acquired, released));
-   return nir_iand(b, nir_ine_imm(b, acquired, 0),
-                   nir_ior(b, is_released, nir_iand(b, same, nir_inot(b, is_known))));
+   nir_def *has_site = nir_ine_imm(b, nir_iand_imm(b, party.lo, GPUVAL_SHADOW_SITE_UNKNOWN),
+                                   GPUVAL_SHADOW_SITE_UNKNOWN);
+   nir_def *may_be_older = nir_iand(b, same, nir_inot(b, nir_ior(b, is_known, has_site)));
+   return nir_iand(b, nir_ine_imm(b, acquired, 0), nir_ior(b, is_released, may_be_older));
 }
 
 nir_def *

@@ -203,8 +203,14 @@ gpuval_shadow_decide(nir_builder *b, const struct gpuval_shadow_self *self,
 
    nir_def *other_past = nir_bcsel(b, self->is_read, writer_past, readers_past);
    nir_def *mine_past = nir_bcsel(b, self->is_read, readers_past, writer_past);
-   nir_def *easy = nir_iand(b, nir_iand(b, other_past, look->is_whole),
-                            nir_ior(b, nir_ior(b, covered, mine_past), joins));
+   nir_def *easy = nir_iand(b, other_past, nir_ior(b, nir_ior(b, covered, mine_past), joins));
+   /* The first atomic of this command has met readers of an earlier one, and left them if they are
+    * ordered before.
+    */
+   easy = nir_ior(
+      b, easy,
+      nir_iand(b, nir_iand(b, self->is_atomic, covered), nir_ult(b, readers.hi, self->tag)));
+   easy = nir_iand(b, easy, look->is_whole);
 
    struct party mark =
       gpuval_shadow_select(b, nir_iand(b, joins, nir_inot(b, mine_past)), joined, self->mark);

@@ -139,8 +139,12 @@ find_command_count(struct counts *counts, const struct json *report, const char 
       {"draw_indexed", "index", SOAK_FETCH_INDICES},
       {"draw", "attribute", SOAK_FETCH_ATTRIBUTES},
       {"draw_indirect_count", "indirect", SOAK_FETCH_COUNT},
+      {"draw_indirect", "indirect", SOAK_FETCH_ARGUMENTS},
       {"end_transform_feedback_ext", "transfer_write", SOAK_CAPTURE},
       {"clear_color_image", "clear", SOAK_IMAGE_CLEAR},
+      {"begin_rendering", "attachment_write", SOAK_IMAGE_RENDER},
+      {"begin_rendering", "attachment_read", SOAK_IMAGE_RENDER_LOAD},
+      {"pipeline_barrier", "store", SOAK_IMAGE_LAYOUT},
       {"copy_buffer_to_image", "transfer_write", SOAK_IMAGE_COPY_TO},
       {"blit_image", "transfer_write", SOAK_IMAGE_BLIT_TO},
       {"copy_image_to_buffer", "transfer_read", SOAK_IMAGE_COPY_FROM},
@@ -148,14 +152,25 @@ find_command_count(struct counts *counts, const struct json *report, const char 
 
    for (unsigned i = 0; i < VKH_COUNT(commands); i++) {
       const bool writes = strcmp(commands[i].access, "transfer_write") == 0 ||
+                          strcmp(commands[i].access, "attachment_write") == 0 ||
+                          strcmp(commands[i].access, "store") == 0 ||
                           strcmp(commands[i].access, "clear") == 0;
       if (strcmp(json_get_string(report, "command.op", ""), commands[i].op) == 0 &&
           strcmp(json_get_string(report, "access.op", ""), commands[i].access) == 0 &&
-          strcmp(kind, commands[i].command == SOAK_FETCH_COUNT
+          strcmp(kind, strcmp(commands[i].access, "indirect") == 0
                           ? "indirect-after-write"
                           : kinds[writes ? SOAK_STORE : SOAK_LOAD]) == 0)
          return &counts->by_site[0][0][SOAK_COMMAND_SITE(commands[i].command)];
    }
+   /* The same command for two of ours: the kind tells. */
+   if (strcmp(json_get_string(report, "access.op", ""), "counter") == 0 &&
+       strcmp(json_get_string(report, "command.op", ""), "begin_transform_feedback_ext") == 0 &&
+       strcmp(kind, kinds[SOAK_LOAD]) == 0)
+      return &counts->by_site[0][0][SOAK_COMMAND_SITE(SOAK_COUNTER_LOAD)];
+   if (strcmp(json_get_string(report, "access.op", ""), "counter") == 0 &&
+       strcmp(json_get_string(report, "command.op", ""), "end_transform_feedback_ext") == 0 &&
+       strcmp(kind, kinds[SOAK_STORE]) == 0)
+      return &counts->by_site[0][0][SOAK_COMMAND_SITE(SOAK_COUNTER_STORE)];
    return &counts->elsewhere;
 }
 
@@ -231,7 +246,7 @@ get_answer(const struct soak_program *programs, uint64_t count, struct counts *e
       bool any_order = false; /* is known */
       for (unsigned j = 0; j < program->step_count; j++) {
          soak_model_step(model, program, &program->steps[j], counts, &any_order);
-         soak_model_separate(model, &program->steps[j]);
+         soak_model_separate(model, &program->steps[j], counts);
       }
       for (unsigned j = 0; j < SOAK_SHADERS * SOAK_MAX_SITES; j++) {
          const unsigned shader = j / SOAK_MAX_SITES, site = j % SOAK_MAX_SITES;

@@ -138,6 +138,8 @@ main()
           (code.x >> (16u + group) & 1u) == 0u || ((code.x >> 20 & 1u) != 0u && !gate))
          continue;
 
+      uint value = (code.x >> 22 & 1u) != 0u ? 0u : i;
+
       switch (op) {
       case 0:
 #line 200
@@ -207,44 +209,44 @@ main()
 #endif
       case 12:
 #line 320
-         bytes[at] = uint8_t(i);
+         bytes[at] = uint8_t(value);
          break;
 #ifdef MORE
       case 13:
 #line 330
-         halves[at / 2u] = uint16_t(i);
+         halves[at / 2u] = uint16_t(value);
          break;
 #endif
       case 14:
 #line 340
-         words[at / 4u] = i;
+         words[at / 4u] = value;
          break;
       case 15:
 #line 350
-         longs[at / 8u] = uint64_t(i);
+         longs[at / 8u] = uint64_t(value);
          break;
       case 16:
 #line 360
-         vectors[at / 16u] = uvec4(i);
+         vectors[at / 16u] = uvec4(value);
          break;
 #ifdef MORE
       case 17:
 #line 370
-         imageStore(image, int(at / 4u), uvec4(i));
+         imageStore(image, int(at / 4u), uvec4(value));
          break;
       case 18:
 #line 380
-         PairAt(address(at)).x = uvec2(i);
+         PairAt(address(at)).x = uvec2(value);
          break;
 #endif
       case 19:
 #line 390
-         VectorAt(address(at)).x = uvec4(i);
+         VectorAt(address(at)).x = uvec4(value);
          break;
 #ifdef MORE
       case 20:
 #line 400
-         shifted[at / 16u] = uvec4(i);
+         shifted[at / 16u] = uvec4(value);
          break;
 #endif
       case 21:
@@ -274,7 +276,7 @@ main()
 #ifdef MORE
       case 26:
 #line 460
-         volatile_words[at / 4u] = i;
+         volatile_words[at / 4u] = value;
          result += volatile_words[at / 4u];
          break;
 
@@ -286,7 +288,7 @@ main()
          break;
       case 28:
 #line 480
-         shared_words[(at & 511u) / 4u] = i;
+         shared_words[(at & 511u) / 4u] = value;
          break;
       case 29:
 #line 490
@@ -307,7 +309,7 @@ main()
       }
       case 32:
 #line 520
-         shared_vectors[(at & 511u) / 16u] = uvec4(i);
+         shared_vectors[(at & 511u) / 16u] = uvec4(value);
          break;
       case 33:
 #line 530
@@ -316,7 +318,7 @@ main()
 #endif
       case 34:
 #line 540
-         shared_bytes[at & 511u] = uint8_t(i);
+         shared_bytes[at & 511u] = uint8_t(value);
          break;
 #endif
 
@@ -333,11 +335,11 @@ main()
       }
       case 37:
 #line 570
-         imageStore(image_words, int(at / 4u), uvec4(i));
+         imageStore(image_words, int(at / 4u), uvec4(value));
          break;
       case 38:
 #line 580
-         imageStore(image_pairs, int(at / 8u), uvec4(i));
+         imageStore(image_pairs, int(at / 8u), uvec4(value));
          break;
       case 39:
 #line 590

@@ -62,10 +62,10 @@ enum soak_feature {
    SOAK_IMAGES = 1 << 8,     /* images in the memory of the buffers, texel for word */
    SOAK_MORE = 1 << 9,       /* texel buffers in it, and more ways to access buffers */
    SOAK_COMMANDS = 1 << 10,  /* fills, updates and copies between dispatches */
-   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch and capture, results of queries,
-                              * and random dependencies */
-   SOAK_TRANSFERS = 1 << 12, /* clears, copies, blits, loads and stores of an image, and
-                              * random dependencies */
+   SOAK_DRAWS = 1 << 11,     /* draws, what they fetch and capture, their counters, results of
+                              * queries, and random dependencies */
+   SOAK_TRANSFERS = 1 << 12, /* clears, copies, blits, loads and stores of an image, renderings to
+                              * it, and random dependencies, with changes of its layout */
 };
 /* But for commands, draws and transfers, of which only shadow memory and `race` know all */
 #define SOAK_ALL_FEATURES 1023u
@@ -75,7 +75,8 @@ enum soak_feature {
  */
 #define SOAK_LEVELS  2
 #define SOAK_LAYERS  2
-#define SOAK_COLUMNS 16 /* of level 0 */
+#define SOAK_COLUMNS 16  /* of level 0 */
+#define SOAK_ALL     255 /* levels or layers */
 #define SOAK_TEXELS  (SOAK_LAYERS * SOAK_LEVELS * SOAK_COLUMNS)
 
 enum soak_type {
@@ -106,6 +107,7 @@ enum soak_stage {
    SOAK_STAGE_VERTEX,
    SOAK_STAGE_FEEDBACK,
    SOAK_STAGE_FRAGMENT,
+   SOAK_STAGE_OUTPUT, /* of color attachments */
    SOAK_STAGE_COMPUTE,
    SOAK_STAGE_TRANSFER,
    SOAK_STAGES,
@@ -121,20 +123,28 @@ enum soak_access {
    SOAK_READS_INDEX,
    SOAK_READS_ATTRIBUTE,
    SOAK_READS_INDIRECT,
+   SOAK_READS_COUNTER,
+   SOAK_READS_COLOR,
    SOAK_STORES,
    SOAK_WRITES_TRANSFER,
-   SOAK_WRITES_FEEDBACK,
+   SOAK_WRITES_FEEDBACK, /* also of counters */
+   SOAK_WRITES_COLOR,
    SOAK_ACCESSES,
 };
 #define SOAK_ALL_ACCESSES ((1u << SOAK_ACCESSES) - 1)
 
-/* A dependency: bits of stages and of accesses, and which bytes of the window the accesses are to */
+/* A dependency: bits of stages and of accesses, and which bytes of the window, or which
+ * subresources of the image, the accesses are to
+ */
 struct soak_barrier {
    uint8_t src, dst;
    uint16_t src_access, dst_access;
-   uint16_t size;     /* bytes from the window's first one on; 0: others than the window's */
-   bool is_buffer;    /* for the buffer's bytes only: not for the image */
-   bool is_semaphore; /* whose access scopes are of all stages, as far as it orders them */
+   uint16_t size;        /* bytes from the window's first one on; 0: others than the window's */
+   bool is_buffer;       /* for the buffer's bytes only: not for the image */
+   bool is_image;        /* for these of the image's subresources only: */
+   uint8_t level, layer; /* one of them, or SOAK_ALL */
+   bool discards;        /* and changes their layout, from UNDEFINED */
+   bool is_semaphore;    /* whose access scopes are of all stages, as far as it orders them */
 };
 
 /* Buffers, or one of the arrays in shared memory */
@@ -164,7 +174,7 @@ extern const unsigned soak_op_count;
 /* Two an op that accesses: the second one for types that do two things. In the shader,
  * the sites of an op have a line of their own, and the next.
  */
-#define SOAK_MAX_SITES 96
+#define SOAK_MAX_SITES 104
 /* And behind them, one a command: SOAK_COMMAND_SITE */
 #define SOAK_COMMAND_SITE(command) (SOAK_MAX_SITES - SOAK_COMMAND_COUNT + (command))
 #define SOAK_FIRST_LINE            200
@@ -181,6 +191,7 @@ struct soak_instruction {
    uint8_t swap;
    bool gated;
    bool fragment; /* in a draw: the fragment shader's */
+   bool zero;     /* that is what it stores: others read arguments of draws there */
    uint16_t base, stride, group_stride;
    uint32_t flag, value; /* of those that use a flag: which one */
 };
@@ -221,15 +232,22 @@ enum soak_command {
    SOAK_COPY_RESULTS, /* of queries, SOAK_RESULT_STRIDE apart, each an access of its own */
    SOAK_FETCH_INDICES,
    SOAK_FETCH_ATTRIBUTES,
-   SOAK_FETCH_COUNT, /* of an indirect draw that draws nothing */
-   SOAK_CAPTURE,     /* by transform feedback */
+   SOAK_FETCH_COUNT,     /* of an indirect draw that draws nothing */
+   SOAK_FETCH_ARGUMENTS, /* of one that draws little */
+   SOAK_CAPTURE,         /* by transform feedback */
+   SOAK_COUNTER_LOAD,    /* of one that begins where another has ended, */
+   SOAK_COUNTER_STORE,   /* or says where it has ended, */
+   SOAK_COUNTER_BOTH,    /* or both; what they capture lies elsewhere */
    /* SOAK_TRANSFERS: of `base` and `size` the columns of the image */
    SOAK_IMAGE_CLEAR, /* of a subresource */
    SOAK_IMAGE_COPY_TO,
    SOAK_IMAGE_BLIT_TO,
    SOAK_IMAGE_COPY_FROM,
-   SOAK_IMAGE_LOAD, /* one texel, always the same of a subresource, by a dispatch */
+   SOAK_IMAGE_RENDER,      /* that clears and stores, */
+   SOAK_IMAGE_RENDER_LOAD, /* or loads and stores nothing */
+   SOAK_IMAGE_LOAD,        /* one texel, always the same of a subresource, by a dispatch */
    SOAK_IMAGE_STORE,
+   SOAK_IMAGE_LAYOUT, /* no step, but what soak_barrier::discards does behind one */
    SOAK_COMMAND_COUNT,
 };
 
@@ -306,13 +324,24 @@ bool soak_model_is_empty(const struct soak_model *model);
 enum soak_verdict soak_model_step(struct soak_model *model, const struct soak_program *program,
                                   const struct soak_step *step, uint64_t (*counts)[SOAK_MAX_SITES],
                                   bool *any_order);
-/* Orders what has been by what stands behind @step. */
-void soak_model_separate(struct soak_model *model, const struct soak_step *step);
+/* Orders what has been by what stands behind @step. Counts as soak_model_step(), where a layout
+ * changes.
+ */
+enum soak_verdict soak_model_separate(struct soak_model *model, const struct soak_step *step,
+                                      uint64_t (*counts)[SOAK_MAX_SITES]);
 
 /* --- soak_machine.c ------------------------------------------------------- */
 
 /* Runs programs one after the other on the first device. */
 void soak_run(const struct soak_program *programs, uint64_t count);
+/* Does a barrier for the image stand for this subresource, a number of level and layer? */
+static inline bool
+soak_barrier_has(const struct soak_barrier *barrier, unsigned subresource)
+{
+   return (barrier->level == SOAK_ALL || barrier->level == subresource % SOAK_LEVELS) &&
+          (barrier->layer == SOAK_ALL || barrier->layer == subresource / SOAK_LEVELS);
+}
+
 /* Invocations of a subgroup of that device */
 unsigned soak_subgroup_size(void);
 /* What becomes the push constants of a dispatch or draw: for each instruction. */

@@ -103,11 +103,17 @@ static const char *const command_names[SOAK_COMMAND_COUNT] = {
    [SOAK_FETCH_INDICES] = "draw with indices from",
    [SOAK_FETCH_ATTRIBUTES] = "draw with attributes from",
    [SOAK_FETCH_COUNT] = "draw with a count from",
+   [SOAK_FETCH_ARGUMENTS] = "draw with arguments from",
    [SOAK_CAPTURE] = "draw captured by",
+   [SOAK_COUNTER_LOAD] = "capture from where the counter says at",
+   [SOAK_COUNTER_STORE] = "capture and count at",
+   [SOAK_COUNTER_BOTH] = "capture from where the counter says, and count, at",
    [SOAK_IMAGE_CLEAR] = "clear the image's columns",
    [SOAK_IMAGE_COPY_TO] = "copy to the image's columns",
    [SOAK_IMAGE_BLIT_TO] = "blit to the image's columns",
    [SOAK_IMAGE_COPY_FROM] = "copy from the image's columns",
+   [SOAK_IMAGE_RENDER] = "rendering that clears the image's columns",
+   [SOAK_IMAGE_RENDER_LOAD] = "rendering that loads the image's columns",
    [SOAK_IMAGE_LOAD] = "dispatch that loads from the image's columns",
    [SOAK_IMAGE_STORE] = "dispatch that stores to the image's columns",
 };
@@ -331,6 +337,7 @@ keep(struct generator *g, unsigned count)
 static void
 add(struct generator *g, struct soak_instruction code)
 {
+   code.zero = (g->features & SOAK_DRAWS) != 0;
    g->step->code[g->step->code_count++] = code;
 }
 
@@ -533,8 +540,8 @@ random_bits(struct generator *g, unsigned count)
    }
 }
 
-/* Transform feedback and indirect arguments are in one class: what is ordered for one of these
- * stages counts as ordered for the other (docs/sync-scopes.rst, "What is not seen").
+/* Transform feedback, counters and indirect arguments are in one class: what is ordered for one of
+ * these stages counts as ordered for the other (docs/sync-scopes.rst, "What is not seen").
  */
 static uint8_t
 random_stages(struct generator *g)
@@ -563,6 +570,12 @@ random_barrier(struct generator *g)
    barrier.is_buffer = below(&g->random, 4) == 0;
    if (barrier.is_buffer)
       barrier.size = below(&g->random, 3) ? SOAK_WINDOW / 2 : 0;
+   barrier.is_image = (g->features & SOAK_TRANSFERS) && !barrier.is_buffer && below(&g->random, 2);
+   if (barrier.is_image) {
+      barrier.level = below(&g->random, 3) ? (uint8_t)below(&g->random, SOAK_LEVELS) : SOAK_ALL;
+      barrier.layer = below(&g->random, 3) ? (uint8_t)below(&g->random, SOAK_LAYERS) : SOAK_ALL;
+      barrier.discards = below(&g->random, 2);
+   }
    return barrier;
 }
 
@@ -606,11 +619,11 @@ random_command(struct generator *g)
    uint8_t commands[SOAK_COMMAND_COUNT];
    unsigned count = 0;
 
-   for (unsigned i = SOAK_FILL; i < SOAK_COMMAND_COUNT; i++) {
+   for (unsigned i = SOAK_FILL; i < SOAK_IMAGE_LAYOUT; i++) {
       const unsigned feature = i < SOAK_COPY_RESULTS  ? SOAK_COMMANDS
                                : i < SOAK_IMAGE_CLEAR ? SOAK_DRAWS
                                                       : SOAK_TRANSFERS;
-      if ((g->features & feature) && (i != SOAK_CAPTURE || g->captures))
+      if ((g->features & feature) && (i < SOAK_CAPTURE || i >= SOAK_IMAGE_CLEAR || g->captures))
          commands[count++] = (uint8_t)i;
    }
    return commands[below(&g->random, count)];
@@ -624,8 +637,10 @@ random_bytes(struct generator *g)
    const unsigned align = is_copy && (g->features & SOAK_WIDTHS) ? 1 : 4;
    unsigned count = 1 + below(&g->random, SOAK_WINDOW / align / (1 + below(&g->random, 8)));
 
-   if (g->step->command == SOAK_FETCH_COUNT)
+   if (g->step->command == SOAK_FETCH_COUNT || g->step->command >= SOAK_COUNTER_LOAD)
       count = 1;
+   if (g->step->command == SOAK_FETCH_ARGUMENTS)
+      count = 4;
    g->step->size = (uint16_t)(count * align);
    g->step->base = (uint16_t)(g->program->window +
                               below(&g->random, (SOAK_WINDOW - g->step->size) / align + 1) * align);
@@ -667,6 +682,19 @@ try_command(struct generator *g)
    return false;
 }
 
+/* A change of layouts stays where the model knows what is right, and nothing races that must not.
+ */
+static void
+try_layout(struct generator *g)
+{
+   if (!g->step->barrier.discards)
+      return;
+   soak_model_copy(g->tried, g->model);
+   const enum soak_verdict verdict = soak_model_separate(g->tried, g->step, NULL);
+   g->step->barrier.discards =
+      verdict == SOAK_CLEAN || (verdict == SOAK_RACES && !g->program->clean);
+}
+
 static void
 end_step(struct generator *g)
 {
@@ -677,9 +705,11 @@ end_step(struct generator *g)
    g->program->any_order &=
       any_order && !is_island(g->step) && !g->step->command && !g->step->is_draw;
    g->step->separator = (uint8_t)random_separator(g);
-   if (g->step->separator == SOAK_BARRIER_RANDOM)
+   if (g->step->separator == SOAK_BARRIER_RANDOM) {
       g->step->barrier = random_barrier(g);
-   soak_model_separate(g->model, g->step);
+      try_layout(g);
+   }
+   soak_model_separate(g->model, g->step, NULL);
 }
 
 static void
@@ -774,7 +804,7 @@ soak_generate(uint64_t seed, unsigned features, unsigned subgroup, struct soak_p
    if (g.size == 2 && !(features & SOAK_MORE))
       g.size = 4;
 
-   soak_model_separate(model, &(struct soak_step){.separator = SOAK_WAIT});
+   soak_model_separate(model, &(struct soak_step){.separator = SOAK_WAIT}, NULL);
    for (unsigned i = 0; i < program->step_count; i++) {
       g.step = &program->steps[i];
       generate_step(&g);
@@ -786,11 +816,12 @@ static void
 print_barrier(const struct soak_barrier *barrier)
 {
    static const char *const stages[SOAK_STAGES] = {
-      "indirect", "input", "vertex", "feedback", "fragment", "compute", "transfer",
+      "indirect", "input", "vertex", "feedback", "fragment", "output", "compute", "transfer",
    };
    static const char *const accesses[SOAK_ACCESSES] = {
-      "storage loads",   "uniform loads",  "sampled loads", "transfer reads",  "index reads",
-      "attribute reads", "indirect reads", "stores",        "transfer writes", "feedback writes",
+      "storage loads",   "uniform loads",   "sampled loads", "transfer reads", "index reads",
+      "attribute reads", "indirect reads",  "counter reads", "color reads",    "stores",
+      "transfer writes", "feedback writes", "color writes",
    };
 
    for (unsigned i = 0; i < 2; i++) {
@@ -805,6 +836,9 @@ print_barrier(const struct soak_barrier *barrier)
    }
    if (barrier->size < SOAK_WINDOW)
       printf("      for %u bytes\n", barrier->size);
+   if (barrier->is_image)
+      printf("      for the image's level %u, layer %u (%u: all)%s\n", barrier->level,
+             barrier->layer, SOAK_ALL, barrier->discards ? ", from UNDEFINED" : "");
 }
 
 static void

@@ -214,7 +214,7 @@ create_transfer_image(struct machine *m)
       .arrayLayers = SOAK_LAYERS,
       .samples = VK_SAMPLE_COUNT_1_BIT,
       .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-               VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+               VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
    };
    VkMemoryRequirements requirements;
 
@@ -334,20 +334,38 @@ create_results(struct machine *m)
    vkh_submit_wait(m->ctx, cmd);
 }
 
+/* Others have nothing that names transform feedback. */
+static bool
+needs_feedback(const struct soak_program *programs, uint64_t count)
+{
+   for (uint64_t i = 0; i < count; i++) {
+      for (unsigned j = 0; j < programs[i].step_count; j++) {
+         const struct soak_step *step = &programs[i].steps[j];
+         if (step->separator == SOAK_BARRIER_RANDOM ||
+             (step->command >= SOAK_CAPTURE && step->command < SOAK_IMAGE_CLEAR))
+            return true;
+      }
+   }
+   return false;
+}
+
 static void
-create_machine(struct machine *m)
+create_machine(struct machine *m, bool has_feedback)
 {
    static const char *const extensions[] = {VK_EXT_TRANSFORM_FEEDBACK_EXTENSION_NAME};
    static const VkPhysicalDeviceTransformFeedbackFeaturesEXT feedback = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT,
       .transformFeedback = true,
    };
+   const VkBufferUsageFlags feedback_usage =
+      VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT |
+      VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT;
    *m = (struct machine){.ctx = vkh_context_create(&(struct vkh_options){
                             .application = "gpuval-soak",
                             .extensions = extensions,
-                            .extension_count = VKH_COUNT(extensions),
-                            .features_next = &feedback,
-                            .buffer_usage = VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT,
+                            .extension_count = has_feedback ? VKH_COUNT(extensions) : 0,
+                            .features_next = has_feedback ? &feedback : NULL,
+                            .buffer_usage = has_feedback ? feedback_usage : 0,
                          })};
    m->memory = vkh_buffer_create(m->ctx, SOAK_MEMORY, "memory");
    m->sink = vkh_buffer_create(m->ctx, 4 * SOAK_GROUP, "sink");
@@ -600,6 +618,7 @@ get_stages(unsigned bits)
       [SOAK_STAGE_VERTEX] = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
       [SOAK_STAGE_FEEDBACK] = VK_PIPELINE_STAGE_2_TRANSFORM_FEEDBACK_BIT_EXT,
       [SOAK_STAGE_FRAGMENT] = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+      [SOAK_STAGE_OUTPUT] = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
       [SOAK_STAGE_COMPUTE] = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
       [SOAK_STAGE_TRANSFER] = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
    };
@@ -627,10 +646,15 @@ get_accesses(unsigned bits, unsigned stages)
       [SOAK_READS_INDEX] = {VK_ACCESS_2_INDEX_READ_BIT, 1u << SOAK_STAGE_INPUT},
       [SOAK_READS_ATTRIBUTE] = {VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT, 1u << SOAK_STAGE_INPUT},
       [SOAK_READS_INDIRECT] = {VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT, 1u << SOAK_STAGE_INDIRECT},
+      [SOAK_READS_COUNTER] = {VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_READ_BIT_EXT,
+                              1u << SOAK_STAGE_FEEDBACK},
+      [SOAK_READS_COLOR] = {VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT, 1u << SOAK_STAGE_OUTPUT},
       [SOAK_STORES] = {VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT, shaders},
       [SOAK_WRITES_TRANSFER] = {VK_ACCESS_2_TRANSFER_WRITE_BIT, 1u << SOAK_STAGE_TRANSFER},
-      [SOAK_WRITES_FEEDBACK] = {VK_ACCESS_2_TRANSFORM_FEEDBACK_WRITE_BIT_EXT,
+      [SOAK_WRITES_FEEDBACK] = {VK_ACCESS_2_TRANSFORM_FEEDBACK_WRITE_BIT_EXT |
+                                   VK_ACCESS_2_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT,
                                 1u << SOAK_STAGE_FEEDBACK},
+      [SOAK_WRITES_COLOR] = {VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT, 1u << SOAK_STAGE_OUTPUT},
    };
    VkAccessFlags2 flags = 0;
 
@@ -659,13 +683,31 @@ random_barrier(struct machine *m, const struct soak_program *program,
       .offset = barrier->size ? program->window : 0,
       .size = barrier->size ? barrier->size : VK_WHOLE_SIZE,
    };
+   const bool all_levels = barrier->level == SOAK_ALL, all_layers = barrier->layer == SOAK_ALL;
+   const VkImageMemoryBarrier2 image = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+      .srcStageMask = src,
+      .srcAccessMask = src_access,
+      .dstStageMask = dst,
+      .dstAccessMask = dst_access,
+      .oldLayout = barrier->discards ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_GENERAL,
+      .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+      .image = m->image,
+      .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, all_levels ? 0 : barrier->level,
+                           all_levels ? SOAK_LEVELS : 1, all_layers ? 0 : barrier->layer,
+                           all_layers ? SOAK_LAYERS : 1},
+   };
    const VkDependencyInfo info = {
       .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-      .bufferMemoryBarrierCount = 1,
+      .bufferMemoryBarrierCount = barrier->is_image ? 0 : 1,
       .pBufferMemoryBarriers = &part,
+      .imageMemoryBarrierCount = barrier->is_image ? 1 : 0,
+      .pImageMemoryBarriers = &image,
    };
 
-   if (barrier->size == SOAK_WINDOW)
+   if (barrier->size == SOAK_WINDOW && !barrier->is_image)
       memory_barrier(m, src, src_access, dst, dst_access);
    else
       vkCmdPipelineBarrier2(m->cmd, &info);
@@ -750,7 +792,8 @@ soak_encode(const struct soak_instruction *code, uint32_t words[4])
 
    words[0] = code->op | (uint32_t)code->first << 6 | (code->count - 1u) << 11 |
               (uint32_t)code->groups << 16 | (uint32_t)code->gated << 20 |
-              (uint32_t)code->fragment << 21 | (uint32_t)code->swap << 26;
+              (uint32_t)code->fragment << 21 | (uint32_t)code->zero << 22 |
+              (uint32_t)code->swap << 26;
    words[1] = flag ? code->flag : code->base;
    words[2] = code->stride | (uint32_t)code->group_stride << 16;
    words[3] = code->value;
@@ -778,9 +821,14 @@ end_draw(struct machine *m)
    memory_barrier(m, VK_PIPELINE_STAGE_2_NONE, 0, VK_PIPELINE_STAGE_2_NONE, 0);
 }
 
+/* @count: vertices, a word of each. Counters are in the memory. */
 static void
-capture(struct machine *m, VkDeviceSize offset, VkDeviceSize size)
+capture(struct machine *m, const struct soak_step *step, VkBuffer buffer, VkDeviceSize offset,
+        VkDeviceSize size, uint32_t count)
 {
+   const VkDeviceSize counter = step->base;
+   const bool loads = step->command == SOAK_COUNTER_LOAD || step->command == SOAK_COUNTER_BOTH;
+   const bool stores = step->command == SOAK_COUNTER_STORE || step->command == SOAK_COUNTER_BOTH;
    const PFN_vkCmdBindTransformFeedbackBuffersEXT bind =
       (PFN_vkCmdBindTransformFeedbackBuffersEXT)vkGetDeviceProcAddr(
          m->ctx->device, "vkCmdBindTransformFeedbackBuffersEXT");
@@ -791,18 +839,19 @@ capture(struct machine *m, VkDeviceSize offset, VkDeviceSize size)
       (PFN_vkCmdEndTransformFeedbackEXT)vkGetDeviceProcAddr(m->ctx->device,
                                                             "vkCmdEndTransformFeedbackEXT");
 
-   bind(m->cmd, 0, 1, &m->memory.buffer, &offset, &size);
-   begin(m->cmd, 0, 0, NULL, NULL);
-   vkCmdDraw(m->cmd, (uint32_t)size / 4, 1, 0, 0);
-   end(m->cmd, 0, 0, NULL, NULL);
+   bind(m->cmd, 0, 1, &buffer, &offset, &size);
+   begin(m->cmd, 0, loads, &m->memory.buffer, &counter);
+   vkCmdDraw(m->cmd, count, 1, 0, 0);
+   end(m->cmd, 0, stores, &m->memory.buffer, &counter);
 }
 
 static void
-run_fetch(struct machine *m, const struct soak_step *step)
+run_fetch(struct machine *m, const struct soak_step *step, VkDeviceSize room)
 {
    const VkDeviceSize offset = step->base;
+   const bool counts = step->command > SOAK_CAPTURE;
 
-   begin_draw(m, get_fetch_pipeline(m, step->command));
+   begin_draw(m, get_fetch_pipeline(m, counts ? SOAK_CAPTURE : step->command));
    switch (step->command) {
    case SOAK_FETCH_INDICES:
       vkCmdBindIndexBuffer(m->cmd, m->memory.buffer, offset, VK_INDEX_TYPE_UINT32);
@@ -813,7 +862,15 @@ run_fetch(struct machine *m, const struct soak_step *step)
       vkCmdDraw(m->cmd, step->size / 4, 1, 0, 0);
       break;
    case SOAK_CAPTURE:
-      capture(m, offset, step->size);
+      capture(m, step, m->memory.buffer, offset, step->size, step->size / 4);
+      break;
+   case SOAK_COUNTER_LOAD:
+   case SOAK_COUNTER_STORE:
+   case SOAK_COUNTER_BOTH:
+      capture(m, step, m->target.buffer, room, SOAK_WINDOW, 1);
+      break;
+   case SOAK_FETCH_ARGUMENTS:
+      vkCmdDrawIndirect(m->cmd, m->memory.buffer, offset, 1, sizeof(VkDrawIndirectCommand));
       break;
    default:
       vkCmdDrawIndirectCount(m->cmd, m->arguments.buffer, 0, m->memory.buffer, offset, 1,
@@ -865,6 +922,32 @@ run_image_command(struct machine *m, const struct soak_step *step, VkDeviceSize 
    }
 }
 
+/* Without a draw */
+static void
+run_rendering(struct machine *m, const struct soak_step *step)
+{
+   const bool loads = step->command == SOAK_IMAGE_RENDER_LOAD;
+   const unsigned subresource = step->base / SOAK_COLUMNS;
+   const VkRenderingAttachmentInfo attachment = {
+      .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+      .imageView = m->texel_views[subresource],
+      .imageLayout = VK_IMAGE_LAYOUT_GENERAL,
+      .loadOp = loads ? VK_ATTACHMENT_LOAD_OP_LOAD : VK_ATTACHMENT_LOAD_OP_CLEAR,
+      .storeOp = loads ? VK_ATTACHMENT_STORE_OP_NONE : VK_ATTACHMENT_STORE_OP_STORE,
+   };
+   const VkRenderingInfo info = {
+      .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+      .renderArea = {{step->base % SOAK_COLUMNS, 0},
+                     {step->size, (uint32_t)ROWS >> subresource % SOAK_LEVELS}},
+      .layerCount = 1,
+      .colorAttachmentCount = 1,
+      .pColorAttachments = &attachment,
+   };
+
+   vkCmdBeginRendering(m->cmd, &info);
+   vkCmdEndRendering(m->cmd);
+}
+
 static void
 run_texel_access(struct machine *m, const struct soak_step *step)
 {
@@ -912,12 +995,16 @@ run_command(struct machine *m, const struct soak_program *program, const struct 
    case SOAK_IMAGE_COPY_FROM:
       run_image_command(m, step, room);
       break;
+   case SOAK_IMAGE_RENDER:
+   case SOAK_IMAGE_RENDER_LOAD:
+      run_rendering(m, step);
+      break;
    case SOAK_IMAGE_LOAD:
    case SOAK_IMAGE_STORE:
       run_texel_access(m, step);
       break;
    default:
-      run_fetch(m, step);
+      run_fetch(m, step, room);
       break;
    }
 }
@@ -957,13 +1044,31 @@ run_step(struct machine *m, const struct soak_program *program, const struct soa
    separate(m, program, step);
 }
 
+/* Ranges of memory that barriers tell apart are few (docs/sync-scopes.rst, "What is not seen"). A
+ * barrier for everything makes room for those of the next program.
+ */
+static void
+make_room(struct machine *m, const struct soak_program *program)
+{
+   bool has_ranges = false;
+
+   for (unsigned i = 0; i < program->step_count; i++)
+      has_ranges |= program->steps[i].separator == SOAK_BARRIER_RANDOM ||
+                    program->steps[i].separator == SOAK_BARRIER_RANGE;
+   if (!has_ranges)
+      return;
+   m->cmd = vkh_begin(m->ctx);
+   vkh_barrier(m->cmd);
+   submit_and_wait(m);
+}
+
 /* Each program ends with a wait: the next one has nothing to do with it. */
 void
 soak_run(const struct soak_program *programs, uint64_t count)
 {
    struct machine machine;
 
-   create_machine(&machine);
+   create_machine(&machine, needs_feedback(programs, count));
    for (uint64_t i = 0; i < count; i++) {
       for (unsigned j = 0; j < programs[i].step_count; j++) {
          if (programs[i].steps[j].command == SOAK_COPY_RESULTS)
@@ -971,6 +1076,7 @@ soak_run(const struct soak_program *programs, uint64_t count)
       }
       for (unsigned j = 0; j < programs[i].step_count; j++)
          run_step(&machine, &programs[i], &programs[i].steps[j]);
+      make_room(&machine, &programs[i]);
    }
    destroy_machine(&machine);
 }

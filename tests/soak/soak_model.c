@@ -52,6 +52,7 @@
 #define MAX_BYTES       (SOAK_MEMORIES * SOAK_WINDOW)
 #define KNOWN           (2 * MAX_INVOCATIONS) /* with those of the step before */
 #define BEFORE          0xff                  /* as an invocation: of another step before */
+#define LAYOUT          SOAK_STAGES           /* as a stage: between the two scopes of a barrier */
 #define MAX_FLAGS       (SOAK_MAX_CODE * SOAK_MAX_STEPS)
 
 typedef uint16_t clocks[KNOWN];
@@ -79,8 +80,9 @@ struct touch {
    bool is_texel;
    bool has_dependencies; /* for that memory, whatever they order */
    bool was_available;    /* to anything, in whatever range */
+   bool is_submitted;     /* in an earlier command buffer */
 };
-static_assert(sizeof(struct touch) == 24, "compared as a whole");
+static_assert(sizeof(struct touch) == 28, "compared as a whole");
 
 struct byte {
    uint8_t count;
@@ -325,9 +327,8 @@ races(struct step *s, const struct byte *byte, const struct access *access)
    return found;
 }
 
-/* What a cell forgets (docs/sync.rst, "What it misses"): of readers it keeps one class, and those
- * of an earlier command until an atomic comes; a store, and atomics of another command or stage,
- * give way to an atomic.
+/* What a cell forgets (docs/sync.rst, "What it misses"): of readers it keeps one class; a store,
+ * and atomics of another command or stage, give way to an atomic.
  */
 static void
 hide(struct byte *byte, const struct access *access, unsigned time)
@@ -338,7 +339,7 @@ hide(struct byte *byte, const struct access *access, unsigned time)
       const bool is_own = before->who == access->who && before->time == time;
       const bool is_other = before->stage != access->stage || before->who >= MAX_INVOCATIONS;
       if (before->type == TOUCH_LOAD)
-         before->hidden |= before->stage != access->stage || (is_atomic && is_other);
+         before->hidden |= access->type == TOUCH_LOAD && before->stage != access->stage;
       else if (is_atomic)
          before->hidden |= before->type == TOUCH_STORE ? !is_own : is_other;
    }
@@ -616,6 +617,18 @@ touch_range(struct step *s, const struct access *access, struct byte *bytes, uns
       s->counts[SOAK_PLAIN][SOAK_COMMAND_SITE(s->step->command)]++;
 }
 
+/* Loaded first, then stored. How often that is reported where it races is not asked. */
+static void
+touch_counter(struct step *s, const struct access *load, const struct access *store,
+              struct byte *bytes)
+{
+   for (unsigned i = 0; i < 4; i++) {
+      s->ambiguous |= races(s, &bytes[i], load);
+      s->ambiguous |= races(s, &bytes[i], store);
+      touch(s, &bytes[i], store, false);
+   }
+}
+
 static void
 run_command(struct step *s)
 {
@@ -628,15 +641,20 @@ run_command(struct step *s)
       [SOAK_FETCH_INDICES] = {TOUCH_LOAD, SOAK_READS_INDEX, SOAK_STAGE_INPUT, BEFORE},
       [SOAK_FETCH_ATTRIBUTES] = {TOUCH_LOAD, SOAK_READS_ATTRIBUTE, SOAK_STAGE_INPUT, BEFORE},
       [SOAK_FETCH_COUNT] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
+      [SOAK_FETCH_ARGUMENTS] = {TOUCH_LOAD, SOAK_READS_INDIRECT, SOAK_STAGE_INDIRECT, BEFORE},
       [SOAK_CAPTURE] = {TOUCH_STORE, .stage = SOAK_STAGE_FEEDBACK, .who = BEFORE},
+      [SOAK_COUNTER_LOAD] = {TOUCH_LOAD, SOAK_READS_COUNTER, SOAK_STAGE_FEEDBACK, BEFORE},
+      [SOAK_COUNTER_STORE] = {TOUCH_STORE, .stage = SOAK_STAGE_FEEDBACK, .who = BEFORE},
    };
-   const bool is_shader = s->step->command >= SOAK_IMAGE_LOAD;
-   const bool loads =
-      s->step->command == SOAK_IMAGE_COPY_FROM || s->step->command == SOAK_IMAGE_LOAD;
+   const bool loads = s->step->command == SOAK_IMAGE_COPY_FROM ||
+                      s->step->command == SOAK_IMAGE_RENDER_LOAD ||
+                      s->step->command == SOAK_IMAGE_LOAD;
    const struct access texels = {
       .type = loads ? TOUCH_LOAD : TOUCH_STORE,
       .loads = SOAK_LOADS_STORAGE,
-      .stage = is_shader ? SOAK_STAGE_COMPUTE : SOAK_STAGE_TRANSFER,
+      .stage = s->step->command >= SOAK_IMAGE_LOAD     ? SOAK_STAGE_COMPUTE
+               : s->step->command >= SOAK_IMAGE_RENDER ? SOAK_STAGE_OUTPUT
+                                                       : SOAK_STAGE_TRANSFER,
       .who = BEFORE,
       .is_texel = true,
    };
@@ -647,6 +665,10 @@ run_command(struct step *s)
    const struct access *access = &accesses[s->step->command];
    struct byte *bytes = &s->model->bytes[s->step->base - s->program->window];
 
+   if (s->step->command == SOAK_COUNTER_BOTH) {
+      touch_counter(s, &accesses[SOAK_COUNTER_LOAD], &accesses[SOAK_COUNTER_STORE], bytes);
+      return;
+   }
    if (s->step->command != SOAK_COPY_RESULTS) {
       touch_range(s, access, bytes, s->step->size);
       return;
@@ -675,7 +697,9 @@ soak_model_create(unsigned features, unsigned subgroup)
    if (features & (SOAK_COMMANDS | SOAK_TRANSFERS))
       model->stages |= 1u << SOAK_STAGE_TRANSFER;
    if (features & SOAK_DRAWS)
-      model->stages |= SOAK_ALL_STAGES;
+      model->stages |= SOAK_ALL_STAGES & ~(1u << SOAK_STAGE_OUTPUT);
+   if (features & SOAK_TRANSFERS)
+      model->stages |= 1u << SOAK_STAGE_OUTPUT;
    return model;
 }
 
@@ -725,25 +749,43 @@ keep_touch(struct byte *byte, const struct touch *touch)
    byte->touches[byte->count++] = *touch;
 }
 
-/* Who was of this step is of the one before. Of those of older ones nobody knows anything. */
+/* Changes each touch; false: it is kept no longer. @index: of its byte or texel */
+typedef bool touch_change(struct touch *touch, unsigned index, const void *data);
+
 static void
-leave_step(struct soak_model *model)
+change_touches(struct soak_model *model, unsigned first, touch_change *change, const void *data)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
+   for (unsigned i = first; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
       struct byte *byte = get_byte(model, i);
       const unsigned count = byte->count;
       byte->count = 0;
       for (unsigned j = 0; j < count; j++) {
          struct touch touch = byte->touches[j];
-         if (touch.who < MAX_INVOCATIONS) {
-            touch.who += MAX_INVOCATIONS;
-         } else {
-            touch.who = BEFORE;
-            touch.time = 0;
-         }
-         keep_touch(byte, &touch);
+         if (change(&touch, i, data))
+            keep_touch(byte, &touch);
       }
    }
+}
+
+static bool
+leave_touch(struct touch *touch, unsigned index, const void *data)
+{
+   (void)index;
+   (void)data;
+   if (touch->who < MAX_INVOCATIONS) {
+      touch->who += MAX_INVOCATIONS;
+   } else {
+      touch->who = BEFORE;
+      touch->time = 0;
+   }
+   return true;
+}
+
+/* Who was of this step is of the one before. Of those of older ones nobody knows anything. */
+static void
+leave_step(struct soak_model *model)
+{
+   change_touches(model, 0, leave_touch, NULL);
    for (unsigned i = 0; i < MAX_FLAGS; i++) {
       uint16_t *given = model->flags[i].given;
       memcpy(given + MAX_INVOCATIONS, given, MAX_INVOCATIONS * sizeof(*given));
@@ -823,14 +865,14 @@ soak_model_step(struct soak_model *model, const struct soak_program *program,
 #define STAGE(name)  (1u << SOAK_STAGE_##name)
 #define ACCESS(name) (1u << SOAK_##name)
 /* Those of the graphics pipeline come first. */
-#define DRAW_STAGES ((2u << SOAK_STAGE_FRAGMENT) - 1)
+#define DRAW_STAGES ((2u << SOAK_STAGE_OUTPUT) - 1)
 
 /* "Pipeline Stages": the stages that are logically earlier as well */
 static unsigned
 add_earlier(unsigned stages)
 {
    unsigned all = stages;
-   for (unsigned i = SOAK_STAGE_INDIRECT; i < SOAK_STAGE_FRAGMENT; i++)
+   for (unsigned i = SOAK_STAGE_INDIRECT; i < SOAK_STAGE_OUTPUT; i++)
       all |= stages & DRAW_STAGES & ~((2u << i) - 1) ? 1u << i : 0;
    return stages & STAGE(COMPUTE) ? all | STAGE(INDIRECT) : all;
 }
@@ -840,7 +882,7 @@ static unsigned
 add_later(unsigned stages)
 {
    unsigned all = stages;
-   for (unsigned i = SOAK_STAGE_INPUT; i <= SOAK_STAGE_FRAGMENT; i++)
+   for (unsigned i = SOAK_STAGE_INPUT; i <= SOAK_STAGE_OUTPUT; i++)
       all |= stages & ((1u << i) - 1) ? 1u << i : 0;
    return stages & STAGE(INDIRECT) ? all | STAGE(COMPUTE) : all;
 }
@@ -849,11 +891,9 @@ static bool
 makes_available(const struct soak_barrier *barrier, const struct touch *touch)
 {
    static const enum soak_access writes[SOAK_STAGES] = {
-      [SOAK_STAGE_VERTEX] = SOAK_STORES,
-      [SOAK_STAGE_FEEDBACK] = SOAK_WRITES_FEEDBACK,
-      [SOAK_STAGE_FRAGMENT] = SOAK_STORES,
-      [SOAK_STAGE_COMPUTE] = SOAK_STORES,
-      [SOAK_STAGE_TRANSFER] = SOAK_WRITES_TRANSFER,
+      [SOAK_STAGE_VERTEX] = SOAK_STORES,   [SOAK_STAGE_FEEDBACK] = SOAK_WRITES_FEEDBACK,
+      [SOAK_STAGE_FRAGMENT] = SOAK_STORES, [SOAK_STAGE_OUTPUT] = SOAK_WRITES_COLOR,
+      [SOAK_STAGE_COMPUTE] = SOAK_STORES,  [SOAK_STAGE_TRANSFER] = SOAK_WRITES_TRANSFER,
    };
 
    return touch->type != TOUCH_LOAD &&
@@ -867,6 +907,8 @@ makes_available(const struct soak_barrier *barrier, const struct touch *touch)
 static unsigned
 class_stages(const struct touch *touch)
 {
+   if (touch->stage == LAYOUT)
+      return 0;
    return touch->stage == SOAK_STAGE_FEEDBACK ? STAGE(FEEDBACK) | STAGE(INDIRECT)
                                               : 1u << touch->stage;
 }
@@ -883,7 +925,8 @@ order_touch(struct touch *touch, const struct soak_barrier *barrier, bool is_in_
       return;
    if (is_in_range && ((class_stages(touch) | touch->dependent) & src))
       touch->dependent |= dst;
-   touch->was_available |= makes_available(barrier, touch);
+   touch->was_available |=
+      makes_available(barrier, touch) || (is_in_range && barrier->is_image && touch->is_texel);
    touch->executed |= dst;
    if (touch->seen & src || (is_available && barrier->is_semaphore))
       touch->seen |= dst;
@@ -906,6 +949,7 @@ is_over(const struct touch *touch, unsigned stages)
       [SOAK_STAGE_INDIRECT] = ACCESS(READS_INDIRECT),
       [SOAK_STAGE_INPUT] = ACCESS(READS_INDEX) | ACCESS(READS_ATTRIBUTE),
       [SOAK_STAGE_VERTEX] = LOADS,
+      [SOAK_STAGE_FEEDBACK] = ACCESS(READS_COUNTER),
       [SOAK_STAGE_FRAGMENT] = LOADS,
       [SOAK_STAGE_COMPUTE] = LOADS,
       [SOAK_STAGE_TRANSFER] = ACCESS(READS_TRANSFER),
@@ -914,7 +958,7 @@ is_over(const struct touch *touch, unsigned stages)
 
    if (touch->is_texel && touch->type != TOUCH_LOAD)
       over &= !(stages & ~touch->dependent) && touch->was_available;
-   if (touch->is_texel && touch->stage == SOAK_STAGE_TRANSFER)
+   if (touch->is_texel && touch->stage != SOAK_STAGE_COMPUTE)
       return over;
    for (unsigned i = 0; over && touch->type != TOUCH_LOAD && i < SOAK_STAGES * SOAK_ACCESSES; i++) {
       const unsigned stage = i / SOAK_ACCESSES, access = i % SOAK_ACCESSES;
@@ -924,20 +968,36 @@ is_over(const struct touch *touch, unsigned stages)
    return over && (touch->type == TOUCH_LOAD || !(stages & ~touch->available));
 }
 
+/* Is memory of this byte or texel in the scopes of @barrier? */
+static bool
+is_in_range(const struct soak_barrier *barrier, unsigned index)
+{
+   if (index < SOAK_WINDOW)
+      return index < barrier->size && !barrier->is_image;
+   return barrier->is_image ? soak_barrier_has(barrier, (index - SOAK_WINDOW) / SOAK_COLUMNS)
+                            : !barrier->is_buffer;
+}
+
+struct dependency {
+   const struct soak_barrier *barrier;
+   unsigned stages; /* of the model */
+};
+
+static bool
+order_one(struct touch *touch, unsigned index, const void *data)
+{
+   const struct dependency *dependency = data;
+
+   order_touch(touch, dependency->barrier, is_in_range(dependency->barrier, index));
+   return !is_over(touch, dependency->stages);
+}
+
 static void
 order(struct soak_model *model, const struct soak_barrier *barrier)
 {
-   for (unsigned i = 0; i < SOAK_WINDOW + SOAK_TEXELS; i++) {
-      struct byte *byte = get_byte(model, i);
-      const unsigned count = byte->count;
-      byte->count = 0;
-      for (unsigned j = 0; j < count; j++) {
-         struct touch touch = byte->touches[j];
-         order_touch(&touch, barrier, touch.is_texel ? !barrier->is_buffer : i < barrier->size);
-         if (!is_over(&touch, model->stages))
-            keep_touch(byte, &touch);
-      }
-   }
+   const struct dependency dependency = {barrier, model->stages};
+
+   change_touches(model, 0, order_one, &dependency);
 }
 
 bool
@@ -950,8 +1010,84 @@ soak_model_is_empty(const struct soak_model *model)
    return true;
 }
 
-void
-soak_model_separate(struct soak_model *model, const struct soak_step *step)
+/* --- Layouts -------------------------------------------------------------- */
+
+struct layouts {
+   bool raced, ambiguous;
+};
+
+/* A change of the layout writes texels after all that is in the first scope of its barrier. What is
+ * of other command buffers is not compared with it, and execution is enough (docs/checks.rst, "What
+ * counts as use", "Missed, and why").
+ */
+static void
+meet_layouts(struct soak_model *model, const struct soak_barrier *barrier, struct layouts *layouts)
+{
+   const unsigned src = add_earlier(barrier->src);
+
+   for (unsigned i = 0; i < SOAK_TEXELS; i++) {
+      struct byte *byte = &model->texels[i];
+      bool found = false, hidden = false;
+
+      for (unsigned j = 0; soak_barrier_has(barrier, i / SOAK_COLUMNS) && j < byte->count; j++) {
+         const struct touch *touch = &byte->touches[j];
+         if (touch->is_submitted || ((class_stages(touch) | touch->executed) & src))
+            continue;
+         layouts->ambiguous |= touch->raced;
+         found |= !touch->hidden;
+         hidden |= touch->hidden;
+      }
+      for (unsigned j = 0; found && j < byte->count; j++)
+         byte->touches[j].raced = true;
+      layouts->raced |= found;
+      layouts->ambiguous |= hidden && !found;
+   }
+}
+
+/* And before all that is in the second one */
+static void
+change_layouts(struct soak_model *model, const struct soak_barrier *barrier,
+               struct layouts *layouts)
+{
+   const struct touch touch = {
+      .type = TOUCH_STORE,
+      .who = BEFORE,
+      .stage = LAYOUT,
+      .raced = layouts->raced,
+      .executed = (uint8_t)add_later(barrier->dst),
+      .dependent = SOAK_ALL_STAGES,
+      .is_texel = true,
+      .was_available = true,
+   };
+
+   for (unsigned i = 0; i < SOAK_TEXELS; i++) {
+      if (!soak_barrier_has(barrier, i / SOAK_COLUMNS) || is_over(&touch, model->stages))
+         continue;
+      layouts->ambiguous |= model->texels[i].count == MAX_TOUCHES;
+      if (model->texels[i].count < MAX_TOUCHES)
+         keep_touch(&model->texels[i], &touch);
+   }
+}
+
+static bool
+submit_touch(struct touch *touch, unsigned index, const void *data)
+{
+   (void)index;
+   (void)data;
+   touch->is_submitted = true;
+   return touch->stage != LAYOUT;
+}
+
+/* The command buffer ends. */
+static void
+leave_commands(struct soak_model *model)
+{
+   change_touches(model, SOAK_WINDOW, submit_touch, NULL);
+}
+
+enum soak_verdict
+soak_model_separate(struct soak_model *model, const struct soak_step *step,
+                    uint64_t (*counts)[SOAK_MAX_SITES])
 {
    enum {
       COMPUTE = STAGE(COMPUTE),
@@ -984,12 +1120,22 @@ soak_model_separate(struct soak_model *model, const struct soak_step *step)
 
    const struct soak_barrier *barrier =
       step->separator == SOAK_BARRIER_RANDOM ? &step->barrier : &barriers[step->separator];
+   struct layouts layouts = {false, false};
 
+   if (barrier->discards)
+      meet_layouts(model, barrier, &layouts);
    if (barrier->src)
       order(model, barrier);
+   if (barrier->discards)
+      change_layouts(model, barrier, &layouts);
+   if (step->separator == SOAK_WAIT || step->separator == SOAK_SUBMIT || barrier->is_semaphore)
+      leave_commands(model);
+   if (layouts.raced && counts)
+      counts[SOAK_PLAIN][SOAK_COMMAND_SITE(SOAK_IMAGE_LAYOUT)]++;
    if (step->separator == SOAK_BARRIER_ELSEWHERE)
       order(model, &(struct soak_barrier){COMPUTE, 0, STORES, 0, ALL}); /* for the host */
    /* Of draws: see soak_machine.c. */
-   if (step->is_draw || (step->command >= SOAK_FETCH_INDICES && step->command <= SOAK_CAPTURE))
+   if (step->is_draw || (step->command >= SOAK_FETCH_INDICES && step->command < SOAK_IMAGE_CLEAR))
       order(model, &(struct soak_barrier){.size = ALL});
+   return layouts.ambiguous ? SOAK_AMBIGUOUS : layouts.raced ? SOAK_RACES : SOAK_CLEAN;
 }
