@@ -30,18 +30,23 @@ find_library(void)
 struct blob *
 gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count)
 {
+   const bool is_known = shaders[0]->info.stage == MESA_SHADER_COMPUTE ||
+                         shaders[0]->info.stage == MESA_SHADER_VERTEX ||
+                         shaders[0]->info.stage == MESA_SHADER_FRAGMENT;
+   const bool is_rt = shaders[0]->info.stage >= MESA_SHADER_RAYGEN &&
+                      shaders[0]->info.stage <= MESA_SHADER_CALLABLE;
+
    /* It does not know stages that are merged. */
-   if (!find_library() || shader_count != 1 ||
-       (shaders[0]->info.stage != MESA_SHADER_COMPUTE &&
-        shaders[0]->info.stage != MESA_SHADER_VERTEX &&
-        shaders[0]->info.stage != MESA_SHADER_FRAGMENT))
+   if (!find_library() || (!is_rt && (!is_known || shader_count != 1)))
       return NULL;
 
    struct blob *nir = malloc(sizeof(*nir));
    if (!nir)
       return NULL;
    blob_init(nir);
-   nir_serialize(nir, shaders[0], false);
+   blob_write_uint32(nir, (uint32_t)shader_count);
+   for (int i = 0; i < shader_count; i++)
+      nir_serialize(nir, shaders[i], false);
    return nir;
 }
 
@@ -89,6 +94,24 @@ gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
       .misaligned = key->misaligned_mask | key->unaligned_mask,
    };
    add_prolog(&prolog);
+}
+
+void
+gpuval_radv_softgpu_add_rt_prolog(const struct radv_shader_binary *binary,
+                                  const struct ac_shader_args *in, const struct ac_shader_args *out)
+{
+   const struct radv_shader_binary_legacy *legacy = (const void *)binary;
+
+   if (!find_library() || !binary || binary->type != RADV_BINARY_TYPE_LEGACY)
+      return;
+   gpuval_softgpu_add_rt_prolog_func add_prolog =
+      (gpuval_softgpu_add_rt_prolog_func)dlsym(RTLD_DEFAULT, GPUVAL_SOFTGPU_ADD_RT_PROLOG);
+   add_prolog(&(struct gpuval_softgpu_rt_prolog){
+      .code = legacy->data + legacy->stats_size,
+      .code_size = legacy->code_size,
+      .in = in,
+      .out = out,
+   });
 }
 
 void

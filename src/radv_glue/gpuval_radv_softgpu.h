@@ -32,7 +32,7 @@ struct radv_vs_prolog_key;
 struct gpuval_softgpu_shader {
    const void *code;
    size_t code_size;
-   const void *nir; /* of nir_serialize() */
+   const void *nir; /* how many follow of nir_serialize(): the shader, and where it resumes */
    size_t nir_size;
    const struct ac_shader_args *args;
    uint32_t address32_hi;
@@ -70,6 +70,20 @@ struct gpuval_softgpu_prolog {
 
 typedef void (*gpuval_softgpu_add_prolog_func)(const struct gpuval_softgpu_prolog *prolog);
 
+/* And of what vkCmdTraceRaysKHR() begins with: arguments of a dispatch become those of the stages
+ * of ray tracing.
+ */
+#define GPUVAL_SOFTGPU_ADD_RT_PROLOG "gpuval_softgpu_add_rt_prolog"
+
+struct gpuval_softgpu_rt_prolog {
+   const void *code;
+   size_t code_size;
+   const struct ac_shader_args *in;
+   const struct ac_shader_args *out;
+};
+
+typedef void (*gpuval_softgpu_add_rt_prolog_func)(const struct gpuval_softgpu_rt_prolog *prolog);
+
 #if GPUVAL_SOFTGPU
 
 /* Before ACO edits the shader. Returns what gpuval_radv_softgpu_add() takes, NULL
@@ -84,6 +98,10 @@ void gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
 
 void gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
                                     const struct radv_vs_prolog_key *key);
+
+void gpuval_radv_softgpu_add_rt_prolog(const struct radv_shader_binary *binary,
+                                       const struct ac_shader_args *in,
+                                       const struct ac_shader_args *out);
 
 void gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_size,
                               uint32_t entry_base);
@@ -106,6 +124,12 @@ gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
 static inline void
 gpuval_radv_softgpu_add_prolog(const struct radv_shader_part_binary *binary,
                                const struct radv_vs_prolog_key *key)
+{
+}
+
+static inline void
+gpuval_radv_softgpu_add_rt_prolog(const struct radv_shader_binary *binary,
+                                  const struct ac_shader_args *in, const struct ac_shader_args *out)
 {
 }
 

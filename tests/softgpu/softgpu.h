@@ -12,6 +12,8 @@
  *    softgpu_shader.c      finds the shader at a program address
  *    softgpu_graphics.c    those that draw
  *    softgpu_dispatch.c    dispatches
+ *    softgpu_rays.c        dispatches of ray tracing: stages that call each other
+ *    softgpu_bvh.c         rays, boxes and triangles
  *    softgpu_draw.c        draws: primitives and their vertices
  *    softgpu_prolog.c      prologs, which fetch attributes
  *    softgpu_pixels.c      their pixels
@@ -49,10 +51,10 @@
  * images are 0 that it does not know or whose memory is gone: enough for a program's reports, if
  * not for its results.
  *
- * One generation, GFX11; compute, vertex and fragment shaders. What is drawn has one sample in a
+ * One generation, GFX11; compute, vertex and fragment shaders, and all of ray tracing. What is drawn has one sample in a
  * pixel, one viewport and no clipping. Not known are geometry, tessellation, mesh and task
  * shaders, attributes that are not aligned and have a prolog, transform feedback, queries of what
- * is drawn, blending, compressed images, for which RADV is told not to have any, and rays. A thread
+ * is drawn, blending, and compressed images, for which RADV is told not to have any. A thread
  * executes what was submitted, under the lock that ioctls take as well.
  */
 
@@ -157,6 +159,7 @@ struct softgpu_dispatch {
    unsigned start[3];   /* workgroups */
    unsigned end[3];
    unsigned partial[3]; /* of the last workgroup; 0: all of its threads */
+   uint32_t scratch_per_wave; /* in bytes */
 };
 
 void softgpu_run(const struct softgpu_dispatch *dispatch);

@@ -342,8 +342,17 @@ shared_memory(const struct softgpu_wave *wave)
 static struct local
 scratch_memory(const struct softgpu_wave *wave, unsigned lane)
 {
-   const uint64_t size = wave->shader->nir->scratch_size;
+   const uint64_t size = wave->group->scratch_size;
    return (struct local){wave->group->scratch + (wave->index * wave->size + lane) * size, size};
+}
+
+static void
+check_stack(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr, uint64_t offset,
+            unsigned size)
+{
+   if (wave->group->scratch_is_stack && offset + size > wave->group->scratch_size)
+      softgpu_error("%s: %u bytes at %" PRIu64 " are not in a stack of %u bytes",
+                    softgpu_name(instr), size, offset, wave->group->scratch_size);
 }
 
 /* Addresses have 32 bits: a negative one and what an instruction adds may be inside. */
@@ -377,6 +386,8 @@ load_locals(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       const struct local local = scratch ? scratch_memory(wave, lane) : shared_memory(wave);
       const uint64_t offset =
          local_offset(wave, &instr->src[0], lane, scratch ? 0 : nir_intrinsic_base(instr));
+      if (scratch)
+         check_stack(wave, instr, offset, instr->def.num_components * bytes);
       for (unsigned i = 0; i < instr->def.num_components; i++)
          softgpu_set_uint(wave, instr, lane, i, load_local(local, offset + i * bytes, bytes));
    }
@@ -393,6 +404,8 @@ store_locals(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
       const struct local local = scratch ? scratch_memory(wave, lane) : shared_memory(wave);
       const uint64_t offset =
          local_offset(wave, &instr->src[1], lane, scratch ? 0 : nir_intrinsic_base(instr));
+      if (scratch)
+         check_stack(wave, instr, offset, util_last_bit(nir_intrinsic_write_mask(instr)) * bytes);
       u_foreach_bit (i, nir_intrinsic_write_mask(instr))
          store_local(local, offset + i * bytes, softgpu_uint(wave, &instr->src[0], i, lane), bytes);
    }

@@ -113,6 +113,9 @@ dispatch(const struct softgpu_processor *processor, const uint32_t *size, uint32
          },
       .workgroup_info = G_00B84C_TG_SIZE_EN(rsrc2),
       .wave_size = G_00B800_CS_W32_EN(initiator) ? 32 : 64,
+      .scratch_per_wave = G_00B84C_SCRATCH_EN(rsrc2)
+                             ? G_00B860_WAVESIZE(sh[SH_REG(R_00B860_COMPUTE_TMPRING_SIZE)]) * 256
+                             : 0,
    };
    if (dispatch.user_sgprs > SOFTGPU_USER_SGPRS) {
       softgpu_error("%u user SGPRs", dispatch.user_sgprs);

@@ -54,24 +54,31 @@ run_workgroup(const struct softgpu_dispatch *dispatch, struct softgpu_run *run)
    }
    for (unsigned i = 0; i < group->wave_count; i++)
       start_wave(dispatch, &run->waves[i], size);
-   softgpu_execute_group(run);
+   if (run->trace)
+      softgpu_execute_trace(run);
+   else
+      softgpu_execute_group(run);
 }
 
 void
 softgpu_run(const struct softgpu_dispatch *dispatch)
 {
-   const struct softgpu_shader *shader = softgpu_find_shader(dispatch->program, true);
+   const struct softgpu_rt_prolog *prolog = softgpu_find_rt_prolog(dispatch->program);
+   const struct softgpu_shader *shader =
+      prolog ? NULL : softgpu_find_shader(dispatch->program, true);
+   const unsigned wave_size = dispatch->wave_size;
    const unsigned *threads = dispatch->threads;
    const uint64_t count = (uint64_t)threads[0] * threads[1] * threads[2];
 
-   if (!shader)
+   if (!prolog && !shader)
       return;
-   if (count > 1024) {
+   if (count > (prolog ? wave_size : 1024)) {
       softgpu_error("a workgroup of %" PRIu64 " threads", count);
       return;
    }
-   struct softgpu_run *run = softgpu_create_run(
-      shader, dispatch->wave_size, DIV_ROUND_UP((unsigned)count, dispatch->wave_size), 0);
+   struct softgpu_run *run =
+      prolog ? softgpu_create_trace(prolog, wave_size, dispatch->scratch_per_wave / wave_size)
+             : softgpu_create_run(shader, wave_size, DIV_ROUND_UP((unsigned)count, wave_size), 0);
    unsigned *id = run->group.id;
    for (id[2] = dispatch->start[2]; id[2] < dispatch->end[2]; id[2]++) {
       for (id[1] = dispatch->start[1]; id[1] < dispatch->end[1]; id[1]++) {

@@ -17,9 +17,6 @@
 #include "util/u_math.h"
 #include "nir_constant_expressions.h"
 
-/* Of a workgroup; then it is assumed to hang. */
-#define MAX_INSTRUCTIONS (UINT64_C(1) << 24)
-
 /* --- Instructions --------------------------------------------------------- */
 
 /* Operations whose types have no size take it from their operands. */
@@ -318,9 +315,9 @@ execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
          wave->exec ? 1 + (step->block ? exec_list_length(&step->block->instr_list) : 0) : 0);
       run->instructions +=
          1 + (step->block && wave->exec ? exec_list_length(&step->block->instr_list) : 0);
-      if (run->instructions > MAX_INSTRUCTIONS && softgpu_has_mode("patient"))
+      if (run->instructions > SOFTGPU_MAX_INSTRUCTIONS && softgpu_has_mode("patient"))
          run->instructions = 0;
-      if (run->instructions > MAX_INSTRUCTIONS) {
+      if (run->instructions > SOFTGPU_MAX_INSTRUCTIONS) {
          softgpu_error("the shader does not end");
          return;
       }
@@ -428,8 +425,8 @@ softgpu_create_run(const struct softgpu_shader *shader, unsigned wave_size, unsi
    group->shader = shader;
    group->shared_size = align(MAX2(shader->nir->info.shared_size, shared_size), 16);
    group->shared = rzalloc_size(run, group->shared_size + 1);
-   group->scratch =
-      rzalloc_size(run, (size_t)shader->nir->scratch_size * max_waves * wave_size + 1);
+   group->scratch_size = shader->nir->scratch_size;
+   group->scratch = rzalloc_size(run, (size_t)group->scratch_size * max_waves * wave_size + 1);
 
    for (unsigned i = 0; i < max_waves; i++) {
       struct softgpu_wave *wave = &run->waves[i];

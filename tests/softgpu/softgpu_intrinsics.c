@@ -137,7 +137,7 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       load_workgroup_id(wave, instr);
       break;
    case nir_intrinsic_entry_base_gpuval:
-      softgpu_set_all(wave, instr, 0, wave->shader->entry_base);
+      softgpu_set_all(wave, instr, 0, wave->group->shader->entry_base);
       break;
    case nir_intrinsic_load_num_workgroups:
       load_num_workgroups(wave, instr);
@@ -156,6 +156,10 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       softgpu_execute_image(wave, instr);
       break;
 
+   case nir_intrinsic_bvh64_intersect_ray_amd:
+      softgpu_intersect(wave, instr);
+      break;
+
    /* What has an execution scope of a workgroup is not left to this. */
    case nir_intrinsic_barrier:
    case nir_intrinsic_sleep_amd:
@@ -164,7 +168,7 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 
    default:
       if (!softgpu_execute_access(wave, instr) && !softgpu_execute_subgroup(wave, instr) &&
-          !softgpu_execute_input(wave, instr))
+          !softgpu_execute_input(wave, instr) && !softgpu_execute_rays(wave, instr))
          softgpu_error("the intrinsic %s is not supported", softgpu_name(instr));
    }
 }

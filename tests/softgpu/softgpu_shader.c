@@ -108,7 +108,7 @@ prepare(struct softgpu_shader *shader)
 
    struct flattening fill = {
       .shader = shader,
-      .steps = rzalloc_array(shader, struct softgpu_step, count.count),
+      .steps = rzalloc_array(shader->nir, struct softgpu_step, count.count),
    };
    flatten(&fill, &shader->impl->body);
    shader->steps = fill.steps;
@@ -116,7 +116,7 @@ prepare(struct softgpu_shader *shader)
    shader->frame_count = fill.max_frame;
 
    nir_index_ssa_defs(shader->impl);
-   shader->first_value = rzalloc_array(shader, uint32_t, shader->impl->ssa_alloc);
+   shader->first_value = rzalloc_array(shader->nir, uint32_t, shader->impl->ssa_alloc);
    nir_foreach_block (block, shader->impl) {
       nir_foreach_instr (instr, block) {
          nir_def *def = nir_instr_def(instr);
@@ -269,6 +269,7 @@ add_shader(const struct gpuval_softgpu_shader *info)
    struct blob_reader reader;
    blob_reader_init(&reader, info->nir, info->nir_size);
    strcpy(shader->name, name);
+   const uint32_t count = blob_read_uint32(&reader);
    shader->nir = nir_deserialize(shader, &options, &reader);
    shader->impl = nir_shader_get_entrypoint(shader->nir);
    shader->code = ralloc_memdup(shader, info->code, info->code_size);
@@ -277,6 +278,16 @@ add_shader(const struct gpuval_softgpu_shader *info)
    shader->address32_hi = info->address32_hi;
    shader->vertex_inputs = info->vertex_inputs;
    prepare(shader);
+   shader->resume_count = count - 1;
+   shader->resumes = rzalloc_array(shader, struct softgpu_shader, count);
+   for (unsigned i = 0; i < count - 1; i++) {
+      struct softgpu_shader *resume = &shader->resumes[i];
+      *resume = *shader;
+      resume->nir = nir_deserialize(shader, &options, &reader);
+      resume->impl = nir_shader_get_entrypoint(resume->nir);
+      resume->value_count = 0;
+      prepare(resume);
+   }
    list_add(&shader->link, &registry.shaders);
    return shader;
 }

@@ -44,8 +44,10 @@ struct softgpu_shader {
    nir_function_impl *impl;
    struct ac_shader_args args;
    uint32_t address32_hi;
-   unsigned vertex_inputs; /* VGPRs that a prolog sets, from there on */
-   uint32_t entry_base;    /* @entry_base_gpuval */
+   unsigned vertex_inputs;         /* VGPRs that a prolog sets, from there on */
+   uint32_t entry_base;            /* @entry_base_gpuval */
+   struct softgpu_shader *resumes; /* of ray tracing: behind its first call, its second … */
+   unsigned resume_count;
 
    struct softgpu_step *steps;
    unsigned step_count;
@@ -65,7 +67,9 @@ struct softgpu_workgroup {
    unsigned wave_count;
    uint8_t *shared;
    uint32_t shared_size;
-   uint8_t *scratch; /* of all lanes of all waves */
+   uint8_t *scratch;      /* of all lanes of all waves */
+   uint32_t scratch_size; /* of a lane */
+   bool scratch_is_stack; /* what is not in it is an error */
 };
 
 struct softgpu_wave {
@@ -81,6 +85,8 @@ struct softgpu_wave {
    uint32_t *vgprs; /* of lane 0, lane 1 …; then the next one's */
    unsigned vgpr_count;
 
+   uint64_t program; /* rays: where the code begins */
+
    /* Graphics: where vertices go, and of what there are pixels */
    struct softgpu_exports *exports;
    const struct softgpu_primitive *primitive;
@@ -95,6 +101,9 @@ struct softgpu_wave {
    bool ended;
 };
 
+/* Of instructions of a workgroup; then it is assumed to hang. */
+#define SOFTGPU_MAX_INSTRUCTIONS (UINT64_C(1) << 24)
+
 /* A workgroup and its waves, again and again. */
 struct softgpu_run {
    struct softgpu_workgroup group;
@@ -102,6 +111,7 @@ struct softgpu_run {
    unsigned max_waves;
    unsigned float_controls;
    uint64_t instructions;
+   struct softgpu_trace *trace; /* what begins with a prolog of ray tracing */
 };
 
 #define softgpu_foreach_lane(lane, mask)                                                           \
@@ -173,6 +183,27 @@ bool softgpu_execute_access(struct softgpu_wave *wave, nir_intrinsic_instr *inst
 
 /* false: it is another one */
 bool softgpu_execute_subgroup(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+
+/* --- softgpu_rays.c ------------------------------------------------------- */
+
+struct softgpu_rt_prolog;
+
+/* NULL: there is another program. */
+const struct softgpu_rt_prolog *softgpu_find_rt_prolog(uint64_t va);
+
+/* Workgroups have one wave. `stack_size` is that of a lane. To be freed with ralloc_free(). */
+struct softgpu_run *softgpu_create_trace(const struct softgpu_rt_prolog *prolog, unsigned wave_size,
+                                         uint32_t stack_size);
+
+/* From the prolog on, for a wave with the registers of a dispatch. */
+void softgpu_execute_trace(struct softgpu_run *run);
+
+/* false: it is another one */
+bool softgpu_execute_rays(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
+
+/* --- softgpu_bvh.c -------------------------------------------------------- */
+
+void softgpu_intersect(struct softgpu_wave *wave, nir_intrinsic_instr *instr);
 
 /* --- softgpu_inputs.c ----------------------------------------------------- */
 
