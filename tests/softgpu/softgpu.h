@@ -51,11 +51,11 @@
  * images are 0 that it does not know or whose memory is gone: enough for a program's reports, if
  * not for its results.
  *
- * One generation, GFX11; compute, vertex and fragment shaders, and all of ray tracing. What is drawn has one sample in a
- * pixel, one viewport and no clipping. Not known are geometry, tessellation, mesh and task
- * shaders, attributes that are not aligned and have a prolog, transform feedback, queries of what
- * is drawn, blending, and compressed images, for which RADV is told not to have any. A thread
- * executes what was submitted, under the lock that ioctls take as well.
+ * One generation, GFX11; compute, vertex and fragment shaders, and all of ray tracing. What is
+ * drawn has one sample in a pixel, one viewport and no clipping. Not known are geometry,
+ * tessellation, mesh and task shaders, attributes that are not aligned and have a prolog, transform
+ * feedback, queries of what is drawn, blending, and compressed images, for which RADV is told not
+ * to have any. A thread executes what was submitted, under the lock that ioctls take as well.
  */
 
 #ifndef SOFTGPU_H
@@ -158,7 +158,7 @@ struct softgpu_dispatch {
    unsigned threads[3]; /* of a workgroup */
    unsigned start[3];   /* workgroups */
    unsigned end[3];
-   unsigned partial[3]; /* of the last workgroup; 0: all of its threads */
+   unsigned partial[3];       /* of the last workgroup; 0: all of its threads */
    uint32_t scratch_per_wave; /* in bytes */
 };
 
