@@ -342,7 +342,7 @@ shared_memory(const struct softgpu_wave *wave)
 static struct local
 scratch_memory(const struct softgpu_wave *wave, unsigned lane)
 {
-   const uint64_t size = wave->shader->nir->scratch_size;
+   const uint64_t size = wave->group->scratch_size;
    return (struct local){wave->group->scratch + (wave->index * wave->size + lane) * size, size};
 }
 
