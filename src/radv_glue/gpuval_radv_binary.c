@@ -429,6 +429,7 @@ void
 gpuval_radv_relocate(struct radv_shader *shader, const void *code, void *upload)
 {
    const struct gpuval_radv_part *part = shader->gpuval_part;
+   uint32_t bases[GPUVAL_SOFTGPU_STAGES] = {0};
 
    if (!part || !part->header.num_relocations)
       return;
@@ -437,9 +438,9 @@ gpuval_radv_relocate(struct radv_shader *shader, const void *code, void *upload)
       uint32_t base = get_entry_base(shader, part->relocations[i]);
       ((uint32_t *)shader->code)[dword] += base;
       ((uint32_t *)upload)[dword] = ((uint32_t *)shader->code)[dword];
+      bases[part->relocations[i] >> STAGE_SHIFT] = base;
    }
-   gpuval_radv_softgpu_copy(code, shader->code, shader->code_size,
-                            get_entry_base(shader, part->relocations[0]));
+   gpuval_radv_softgpu_copy(code, shader->code, shader->code_size, bases);
 }
 
 /* Fragments that write nothing need not run, but where they print. */

@@ -27,17 +27,21 @@ find_library(void)
    return add_shader;
 }
 
+/* Ray stages are no programs of their own. */
+static bool
+is_known(const struct nir_shader *shader)
+{
+   return shader->info.stage <= MESA_SHADER_COMPUTE || shader->info.stage == MESA_SHADER_TASK ||
+          shader->info.stage == MESA_SHADER_MESH;
+}
+
 struct blob *
 gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count)
 {
-   const bool is_known = shaders[0]->info.stage == MESA_SHADER_COMPUTE ||
-                         shaders[0]->info.stage == MESA_SHADER_VERTEX ||
-                         shaders[0]->info.stage == MESA_SHADER_FRAGMENT;
    const bool is_rt = shaders[0]->info.stage >= MESA_SHADER_RAYGEN &&
                       shaders[0]->info.stage <= MESA_SHADER_CALLABLE;
 
-   /* It does not know stages that are merged. */
-   if (!find_library() || (!is_rt && (!is_known || shader_count != 1)))
+   if (!find_library() || (!is_rt && (shader_count > 2 || !is_known(shaders[0]))))
       return NULL;
 
    struct blob *nir = malloc(sizeof(*nir));
@@ -48,6 +52,18 @@ gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count)
    for (int i = 0; i < shader_count; i++)
       nir_serialize(nir, shaders[i], false);
    return nir;
+}
+
+/* Where a stage that is merged with the next one has the address of that: they are compiled apart.
+ */
+static unsigned
+find_next_stage(const struct radv_shader_stage *stage)
+{
+   const struct ac_arg next = stage->args.next_stage_pc;
+   const bool is_first =
+      stage->info.stage == MESA_SHADER_VERTEX || stage->info.stage == MESA_SHADER_TESS_EVAL;
+
+   return is_first && next.used ? stage->args.ac.args[next.arg_index].offset : 0;
 }
 
 void
@@ -69,6 +85,7 @@ gpuval_radv_softgpu_add(struct radv_device *device, struct blob *nir,
          .args = &stage->args.ac,
          .address32_hi = radv_device_physical(device)->info.address32_hi,
          .vertex_inputs = inputs.used ? stage->args.ac.args[inputs.arg_index].offset : 0,
+         .next_stage = find_next_stage(stage),
       };
       find_library()(&shader);
    }
@@ -116,7 +133,7 @@ gpuval_radv_softgpu_add_rt_prolog(const struct radv_shader_binary *binary,
 
 void
 gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_size,
-                         uint32_t entry_base)
+                         const uint32_t entry_bases[static GPUVAL_SOFTGPU_STAGES])
 {
    if (!find_library())
       return;
@@ -126,6 +143,6 @@ gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_si
       .code = code,
       .relocated = relocated,
       .code_size = code_size,
-      .entry_base = entry_base,
+      .entry_bases = entry_bases,
    });
 }

@@ -32,25 +32,30 @@ struct radv_vs_prolog_key;
 struct gpuval_softgpu_shader {
    const void *code;
    size_t code_size;
-   const void *nir; /* how many follow of nir_serialize(): the shader, and where it resumes */
+   /* A number, and so many of nir_serialize(): stages that are merged, or a shader of ray tracing
+    * and where it resumes
+    */
+   const void *nir;
    size_t nir_size;
    const struct ac_shader_args *args;
    uint32_t address32_hi;
    unsigned vertex_inputs; /* the first VGPR that a prolog sets */
+   unsigned next_stage;    /* the SGPR with the stage that it goes on with; 0: it is complete */
 };
 
 typedef void (*gpuval_softgpu_add_shader_func)(const struct gpuval_softgpu_shader *shader);
 
-/* The same code at another place: with numbers in it that are known there only. Where the NIR has
- * @entry_base_gpuval, it is that number.
+/* The same code at another place: with numbers in it that are known there only. Where the NIR of a
+ * stage has @entry_base_gpuval, it is that stage's number.
  */
 #define GPUVAL_SOFTGPU_ADD_COPY "gpuval_softgpu_add_copy"
+#define GPUVAL_SOFTGPU_STAGES   32
 
 struct gpuval_softgpu_copy {
    const void *code; /* of struct gpuval_softgpu_shader */
    const void *relocated;
    size_t code_size; /* of both */
-   uint32_t entry_base;
+   const uint32_t *entry_bases;
 };
 
 typedef void (*gpuval_softgpu_add_copy_func)(const struct gpuval_softgpu_copy *copy);
@@ -104,7 +109,7 @@ void gpuval_radv_softgpu_add_rt_prolog(const struct radv_shader_binary *binary,
                                        const struct ac_shader_args *out);
 
 void gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_size,
-                              uint32_t entry_base);
+                              const uint32_t entry_bases[static GPUVAL_SOFTGPU_STAGES]);
 
 #else
 
@@ -135,7 +140,7 @@ gpuval_radv_softgpu_add_rt_prolog(const struct radv_shader_binary *binary,
 
 static inline void
 gpuval_radv_softgpu_copy(const void *code, const void *relocated, size_t code_size,
-                         uint32_t entry_base)
+                         const uint32_t entry_bases[static GPUVAL_SOFTGPU_STAGES])
 {
 }
 

@@ -15,6 +15,8 @@
  *    softgpu_rays.c        dispatches of ray tracing: stages that call each other
  *    softgpu_bvh.c         rays, boxes and triangles
  *    softgpu_draw.c        draws: primitives and their vertices
+ *    softgpu_tessellation.c what becomes of patches
+ *    softgpu_geometry.c    shaded vertices and primitives
  *    softgpu_prolog.c      prologs, which fetch attributes
  *    softgpu_pixels.c      their pixels
  *    softgpu_depth.c       tests of depth and stencil
@@ -51,11 +53,11 @@
  * images are 0 that it does not know or whose memory is gone: enough for a program's reports, if
  * not for its results.
  *
- * One generation, GFX11; compute, vertex and fragment shaders, and all of ray tracing. What is
- * drawn has one sample in a pixel, one viewport and no clipping. Not known are geometry,
- * tessellation, mesh and task shaders, attributes that are not aligned and have a prolog, transform
- * feedback, queries of what is drawn, blending, and compressed images, for which RADV is told not
- * to have any. A thread executes what was submitted, under the lock that ioctls take as well.
+ * One generation, GFX11; all stages but those of meshes. What is drawn has one sample in
+ * a pixel, one viewport and no clipping. Not known are triangle strips with adjacency, attributes
+ * that are not aligned and have a prolog, transform feedback, queries of what is drawn, blending,
+ * and compressed images, for which RADV is told not to have any. A thread executes what was
+ * submitted, under the lock that ioctls take as well.
  */
 
 #ifndef SOFTGPU_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Draws: vertices are fetched and shaded, primitives assembled from them. The vertex shader is
- * what GFX11 has: a workgroup (NGG) whose lanes are vertices first, and then primitives. It
- * exports positions, attributes and primitives. Here a workgroup has one wave.
+ * Draws: indices are read, and primitives assembled from vertices. What the stages make of them
+ * is softgpu_tessellation.c's and softgpu_geometry.c's.
  */
 
 #include "softgpu_draw.h"
@@ -18,23 +17,6 @@
 #define FIRST_USER   8          /* SGPRs ahead of the user's */
 #define USER_SGPRS   32
 #define SHARED_SIZE  65536
-
-/* What is drawn, instance by instance: positions in `ids` */
-struct assembly {
-   uint32_t *ids; /* of vertices */
-   uint32_t (*primitives)[3];
-   unsigned primitive_count;
-   unsigned size; /* of a primitive, in vertices */
-};
-
-/* What a workgroup takes */
-struct batch {
-   unsigned vertex_count;
-   unsigned primitive_count;
-   uint32_t vertices[SOFTGPU_MAX_LANES];
-   uint8_t primitives[SOFTGPU_MAX_LANES][3];
-   uint32_t primitive_ids[SOFTGPU_MAX_LANES];
-};
 
 void
 softgpu_set_vgpr(struct softgpu_wave *wave, struct ac_arg arg, unsigned component, unsigned lane,
@@ -59,6 +41,73 @@ softgpu_get_sgpr(const struct softgpu_wave *wave, struct ac_arg arg)
    return arg.used ? wave->sgprs[wave->shader->args.args[arg.arg_index].offset] : 0;
 }
 
+/* --- Stages --------------------------------------------------------------- */
+
+/* Where a stage's registers are */
+static const struct {
+   uint32_t program, rings, user_data;
+} stage_registers[] = {
+   [SOFTGPU_HULL] = {R_00B520_SPI_SHADER_PGM_LO_LS, R_00B420_SPI_SHADER_PGM_LO_HS,
+                     R_00B430_SPI_SHADER_USER_DATA_HS_0},
+   [SOFTGPU_GEOMETRY] = {R_00B320_SPI_SHADER_PGM_LO_ES, R_00B220_SPI_SHADER_PGM_LO_GS,
+                         R_00B230_SPI_SHADER_USER_DATA_GS_0},
+};
+
+/* The second one of two stages: compiled with the first one, or apart. Returns false where it is
+ * not known.
+ */
+static bool
+find_second(const struct softgpu_stage *stage, const struct softgpu_shader *first,
+            const struct softgpu_shader **second)
+{
+   *second = first->second;
+   if (*second || !first->next_stage)
+      return true;
+   const uint64_t va = stage->user_data[first->next_stage - FIRST_USER];
+   *second = softgpu_find_shader(va | (uint64_t)first->address32_hi << 32, !softgpu_is_blind());
+   return *second != NULL;
+}
+
+bool
+softgpu_open_stage(const struct softgpu_processor *processor, enum softgpu_hardware_stage which,
+                   unsigned threads, struct softgpu_stage *stage)
+{
+   const uint32_t stages = processor->context[CONTEXT_REG(R_028B54_VGT_SHADER_STAGES_EN)];
+   const bool narrow =
+      which == SOFTGPU_HULL ? G_028B54_HS_W32_EN(stages) : G_028B54_GS_W32_EN(stages);
+   const struct softgpu_shader *second;
+   uint64_t program = softgpu_program(&processor->sh[SH_REG(stage_registers[which].program)]);
+
+   *stage = (struct softgpu_stage){
+      .processor = processor,
+      .prolog = softgpu_find_prolog(program),
+      .rings = &processor->sh[SH_REG(stage_registers[which].rings)],
+      .user_data = &processor->sh[SH_REG(stage_registers[which].user_data)],
+      .wave_size = narrow ? 32 : 64,
+   };
+   if (stage->prolog)
+      program = softgpu_find_main(stage->prolog, softgpu_address(stage->user_data));
+   const struct softgpu_shader *first = softgpu_find_shader(program, !softgpu_is_blind());
+   if (!first || !find_second(stage, first, &second))
+      return false;
+   stage->run = softgpu_create_merged_run(first, second, stage->wave_size,
+                                          DIV_ROUND_UP(threads, stage->wave_size), SHARED_SIZE);
+   return true;
+}
+
+struct softgpu_wave *
+softgpu_start_stage(const struct softgpu_stage *stage, unsigned index)
+{
+   struct softgpu_wave *wave = &stage->run->waves[index];
+
+   softgpu_start_wave(wave, u_uintN_max(wave->size));
+   wave->sgpr_count = FIRST_USER + USER_SGPRS;
+   memset(wave->sgprs, 0, sizeof(wave->sgprs));
+   memcpy(wave->sgprs, stage->rings, 8);
+   memcpy(wave->sgprs + FIRST_USER, stage->user_data, USER_SGPRS * 4);
+   return wave;
+}
+
 /* --- Primitives ----------------------------------------------------------- */
 
 static bool
@@ -69,56 +118,88 @@ read_index(const struct softgpu_draw *draw, unsigned size, uint32_t i, uint32_t 
 }
 
 static void
-add_primitive(struct assembly *assembly, uint32_t a, uint32_t b, uint32_t c)
+add_primitive(struct softgpu_assembly *assembly, const uint32_t *vertices)
 {
-   const uint32_t primitive[3] = {a, b, c};
-   memcpy(assembly->primitives[assembly->primitive_count++], primitive, sizeof(primitive));
+   assembly->primitive_ids[assembly->count] = assembly->count;
+   memcpy(&assembly->corners[assembly->count * assembly->size], vertices,
+          assembly->size * sizeof(*vertices));
+   assembly->count++;
 }
 
-/* Vertices between restarts; of adjacency, geometry shaders only know. */
+#define ADD(...) add_primitive(assembly, (const uint32_t[]){__VA_ARGS__})
+
+/* Geometry shaders get what is adjacent as well, others the primitive alone. */
 static void
-assemble(struct assembly *assembly, unsigned type, uint32_t first, uint32_t count)
+assemble_adjacent(struct softgpu_assembly *assembly, unsigned type, uint32_t first, uint32_t count)
+{
+   const bool list = type == V_008958_DI_PT_LINELIST_ADJ;
+   const bool alone = assembly->size < 4;
+
+   switch (type) {
+   case V_008958_DI_PT_LINELIST_ADJ:
+   case V_008958_DI_PT_LINESTRIP_ADJ:
+      for (uint32_t i = 0; i + 3 < count; i += list ? 4 : 1) {
+         const uint32_t v = first + i;
+         if (alone)
+            ADD(v + 1, v + 2);
+         else
+            ADD(v, v + 1, v + 2, v + 3);
+      }
+      break;
+   case V_008958_DI_PT_TRILIST_ADJ:
+      for (uint32_t i = 0; i + 5 < count; i += 6) {
+         const uint32_t v = first + i;
+         if (alone)
+            ADD(v, v + 2, v + 4);
+         else
+            ADD(v, v + 1, v + 2, v + 3, v + 4, v + 5);
+      }
+      break;
+   default:
+      softgpu_error("primitives of type %u are not supported", type);
+   }
+}
+
+/* Vertices between restarts */
+static void
+assemble(struct softgpu_assembly *assembly, unsigned type, uint32_t first, uint32_t count)
 {
    switch (type) {
    case V_008958_DI_PT_POINTLIST:
       for (uint32_t i = 0; i < count; i++)
-         add_primitive(assembly, first + i, first + i, first + i);
+         ADD(first + i);
       break;
    case V_008958_DI_PT_LINELIST:
       for (uint32_t i = 0; i + 1 < count; i += 2)
-         add_primitive(assembly, first + i, first + i + 1, first + i);
+         ADD(first + i, first + i + 1);
       break;
    case V_008958_DI_PT_LINESTRIP:
       for (uint32_t i = 0; i + 1 < count; i++)
-         add_primitive(assembly, first + i, first + i + 1, first + i);
-      break;
-   case V_008958_DI_PT_LINELIST_ADJ:
-      for (uint32_t i = 0; i + 3 < count; i += 4)
-         add_primitive(assembly, first + i + 1, first + i + 2, first + i + 1);
-      break;
-   case V_008958_DI_PT_LINESTRIP_ADJ:
-      for (uint32_t i = 0; i + 3 < count; i++)
-         add_primitive(assembly, first + i + 1, first + i + 2, first + i + 1);
+         ADD(first + i, first + i + 1);
       break;
    case V_008958_DI_PT_TRILIST:
    case V_008958_DI_PT_RECTLIST:
       for (uint32_t i = 0; i + 2 < count; i += 3)
-         add_primitive(assembly, first + i, first + i + 1, first + i + 2);
+         ADD(first + i, first + i + 1, first + i + 2);
       break;
    case V_008958_DI_PT_TRIFAN:
       for (uint32_t i = 1; i + 1 < count; i++)
-         add_primitive(assembly, first + i, first + i + 1, first);
+         ADD(first + i, first + i + 1, first);
       break;
    case V_008958_DI_PT_TRISTRIP:
       for (uint32_t i = 0; i + 2 < count; i++)
-         add_primitive(assembly, first + i, first + i + 1 + i % 2, first + i + 2 - i % 2);
+         ADD(first + i, first + i + 1 + i % 2, first + i + 2 - i % 2);
       break;
-   case V_008958_DI_PT_TRILIST_ADJ:
-      for (uint32_t i = 0; i + 5 < count; i += 6)
-         add_primitive(assembly, first + i, first + i + 2, first + i + 4);
+   case V_008958_DI_PT_PATCH:
+      for (uint32_t i = 0; i + assembly->size <= count; i += assembly->size) {
+         uint32_t vertices[SOFTGPU_MAX_CORNERS];
+         for (unsigned j = 0; j < assembly->size; j++)
+            vertices[j] = first + i + j;
+         add_primitive(assembly, vertices);
+      }
       break;
    default:
-      softgpu_error("primitives of type %u are not supported", type);
+      assemble_adjacent(assembly, type, first, count);
    }
 }
 
@@ -138,9 +219,32 @@ primitive_size(unsigned type)
    }
 }
 
+/* Of what the first stage behind vertices gets */
+static unsigned
+input_size(const struct softgpu_processor *processor, unsigned type)
+{
+   const uint32_t stages = processor->context[CONTEXT_REG(R_028B54_VGT_SHADER_STAGES_EN)];
+   const uint32_t patches = processor->context[CONTEXT_REG(R_028B58_VGT_LS_HS_CONFIG)];
+
+   if (type == V_008958_DI_PT_PATCH)
+      return G_028B58_HS_NUM_INPUT_CP(patches);
+   if (!G_028B54_GS_EN(stages))
+      return primitive_size(type);
+   switch (type) {
+   case V_008958_DI_PT_LINELIST_ADJ:
+   case V_008958_DI_PT_LINESTRIP_ADJ:
+      return 4;
+   case V_008958_DI_PT_TRILIST_ADJ:
+   case V_008958_DI_PT_TRISTRIP_ADJ:
+      return 6;
+   default:
+      return primitive_size(type);
+   }
+}
+
 static bool
 fetch_indices(const struct softgpu_processor *processor, const struct softgpu_draw *draw,
-              struct assembly *assembly, unsigned type)
+              struct softgpu_assembly *assembly, unsigned type)
 {
    const unsigned size = softgpu_index_size(processor);
    const bool restarts =
@@ -150,9 +254,10 @@ fetch_indices(const struct softgpu_processor *processor, const struct softgpu_dr
    uint32_t first = 0;
 
    for (uint32_t i = 0; i < draw->count; i++) {
-      if (!read_index(draw, size, i, &assembly->ids[i]))
+      uint32_t *id = &assembly->vertices[i].id;
+      if (!read_index(draw, size, i, id))
          return false;
-      if (restarts && assembly->ids[i] == restart) {
+      if (restarts && *id == restart) {
          assemble(assembly, type, first, i - first);
          first = i + 1;
       }
@@ -161,137 +266,59 @@ fetch_indices(const struct softgpu_processor *processor, const struct softgpu_dr
    return true;
 }
 
-/* --- Vertices ------------------------------------------------------------- */
-
-static unsigned
-add_vertex(struct batch *batch, uint32_t id)
-{
-   for (unsigned i = 0; i < batch->vertex_count; i++) {
-      if (batch->vertices[i] == id)
-         return i;
-   }
-   batch->vertices[batch->vertex_count] = id;
-   return batch->vertex_count++;
-}
-
-/* What the shader gets as a primitive's vertices: packed for the export in passthrough, else in
- * halves of registers.
- */
 static void
-set_primitive(struct softgpu_wave *wave, const struct batch *batch, unsigned lane, unsigned size,
-              bool passthrough)
+draw_instances(const struct softgpu_processor *processor, const struct softgpu_draw *draw,
+               struct softgpu_geometry *geometry, struct softgpu_tessellation *tessellation)
 {
-   const struct ac_shader_args *args = &wave->shader->args;
-   const uint8_t *vertices = batch->primitives[lane];
-   uint32_t packed = 0;
+   const unsigned type = processor->uconfig[UCONFIG_REG(R_030908_VGT_PRIMITIVE_TYPE)] & 0x3f;
+   const unsigned size = input_size(processor, type);
+   struct softgpu_assembly assembly = {
+      .vertices = rzalloc_array(geometry, struct softgpu_vertex, draw->count),
+      .corners = rzalloc_array(geometry, uint32_t, (size_t)draw->count * size),
+      .primitive_ids = rzalloc_array(geometry, uint32_t, draw->count),
+      .size = size,
+      .output_size = primitive_size(type),
+      .rectangles = type == V_008958_DI_PT_RECTLIST,
+   };
 
-   for (unsigned i = 0; i < size; i++)
-      packed |= (uint32_t)vertices[i] << i * 10;
-   softgpu_set_vgpr(wave, args->gs_vtx_offset[0], 0, lane,
-                    passthrough ? packed : vertices[0] | (uint32_t)vertices[1] << 16);
-   softgpu_set_vgpr(wave, args->gs_vtx_offset[1], 0, lane, vertices[2]);
-   softgpu_set_vgpr(wave, args->gs_prim_id, 0, lane, batch->primitive_ids[lane]);
-}
-
-static void
-run_batch(const struct softgpu_processor *processor, struct softgpu_run *run,
-          const struct softgpu_prolog *prolog, const struct batch *batch, uint32_t instance,
-          unsigned size)
-{
-   const uint32_t *sh = processor->sh;
-   const uint32_t stages = processor->context[CONTEXT_REG(R_028B54_VGT_SHADER_STAGES_EN)];
-   struct softgpu_wave *wave = &run->waves[0];
-   const struct ac_shader_args *args = &wave->shader->args;
-   struct softgpu_exports exports = {0};
-
-   softgpu_start_wave(wave, u_uintN_max(wave->size));
-   wave->exports = &exports;
-   wave->sgpr_count = FIRST_USER + USER_SGPRS;
-   memset(wave->sgprs, 0, sizeof(wave->sgprs));
-   memcpy(wave->sgprs, &sh[SH_REG(R_00B220_SPI_SHADER_PGM_LO_GS)], 8);
-   memcpy(wave->sgprs + FIRST_USER, &sh[SH_REG(R_00B230_SPI_SHADER_USER_DATA_GS_0)],
-          USER_SGPRS * 4);
-   softgpu_set_sgpr(wave, args->gs_tg_info,
-                    batch->vertex_count << 12 | batch->primitive_count << 22);
-   softgpu_set_sgpr(wave, args->merged_wave_info,
-                    batch->vertex_count | batch->primitive_count << 8 | 1u << 28);
-
-   for (unsigned lane = 0; lane < batch->vertex_count; lane++) {
-      softgpu_set_vgpr(wave, args->vertex_id, 0, lane, batch->vertices[lane]);
-      softgpu_set_vgpr(wave, args->instance_id, 0, lane, instance);
+   if (size == 0 || size > SOFTGPU_MAX_CORNERS) {
+      softgpu_error("primitives of %u vertices", size);
+      return;
    }
-   for (unsigned lane = 0; lane < batch->primitive_count; lane++)
-      set_primitive(wave, batch, lane, size, G_028B54_PRIMGEN_PASSTHRU_EN(stages));
-
-   if (prolog)
-      softgpu_run_prolog(prolog, wave, softgpu_address(wave->sgprs + FIRST_USER), batch->vertices,
-                         batch->vertex_count, instance);
-   run->group.wave_count = 1;
-   softgpu_execute_group(run);
-   softgpu_draw_pixels(processor, &exports, size,
-                       (processor->uconfig[UCONFIG_REG(R_030908_VGT_PRIMITIVE_TYPE)] & 0x3f) ==
-                          V_008958_DI_PT_RECTLIST);
-}
-
-static void
-draw_instance(const struct softgpu_processor *processor, struct softgpu_run *run,
-              const struct softgpu_prolog *prolog, const struct assembly *assembly,
-              uint32_t instance)
-{
-   const unsigned lanes = run->waves[0].size;
-   struct batch batch = {0};
-
-   for (unsigned i = 0; i < assembly->primitive_count && !softgpu_failed(); i++) {
-      if (batch.vertex_count + assembly->size > lanes || batch.primitive_count == lanes) {
-         run_batch(processor, run, prolog, &batch, instance, assembly->size);
-         memset(&batch, 0, sizeof(batch));
-      }
-      const unsigned at = batch.primitive_count++;
-      batch.primitive_ids[at] = i;
-      for (unsigned j = 0; j < 3; j++)
-         batch.primitives[at][j] =
-            (uint8_t)add_vertex(&batch, assembly->ids[assembly->primitives[i][j]]);
+   if (draw->indexed) {
+      if (!fetch_indices(processor, draw, &assembly, type))
+         return;
+   } else {
+      for (uint32_t i = 0; i < draw->count; i++)
+         assembly.vertices[i].id = i;
+      assemble(&assembly, type, 0, draw->count);
    }
-   if (batch.primitive_count)
-      run_batch(processor, run, prolog, &batch, instance, assembly->size);
+   for (uint32_t i = 0; i < draw->instances && !softgpu_failed(); i++) {
+      if (tessellation)
+         softgpu_tessellate(tessellation, geometry, &assembly, i);
+      else
+         softgpu_draw_geometry(geometry, &assembly, i);
+   }
 }
 
 void
 softgpu_draw(const struct softgpu_processor *processor, const struct softgpu_draw *draw)
 {
-   const unsigned type = processor->uconfig[UCONFIG_REG(R_030908_VGT_PRIMITIVE_TYPE)] & 0x3f;
    const uint32_t stages = processor->context[CONTEXT_REG(R_028B54_VGT_SHADER_STAGES_EN)];
-   uint64_t program = softgpu_program(&processor->sh[SH_REG(R_00B320_SPI_SHADER_PGM_LO_ES)]);
-   const struct softgpu_prolog *prolog = softgpu_find_prolog(program);
+   struct softgpu_tessellation *tessellation = NULL;
 
    softgpu_count(SOFTGPU_DRAWS, 1);
-   if (prolog)
-      program = softgpu_find_main(
-         prolog, softgpu_address(&processor->sh[SH_REG(R_00B230_SPI_SHADER_USER_DATA_GS_0)]));
-   const struct softgpu_shader *shader = softgpu_find_shader(program, !softgpu_is_blind());
-
-   if (!draw->count || !draw->instances || !shader)
+   if (!draw->count || !draw->instances)
       return;
    if (draw->count > MAX_VERTICES) {
       softgpu_error("a draw of %u vertices", draw->count);
       return;
    }
-   struct softgpu_run *run =
-      softgpu_create_run(shader, G_028B54_GS_W32_EN(stages) ? 32 : 64, 1, SHARED_SIZE);
-   struct assembly assembly = {
-      .ids = rzalloc_array(run, uint32_t, draw->count),
-      .primitives = ralloc_size(run, draw->count * sizeof(*assembly.primitives)),
-      .size = primitive_size(type),
-   };
-   if (draw->indexed) {
-      if (!fetch_indices(processor, draw, &assembly, type))
-         assembly.primitive_count = 0;
-   } else {
-      for (uint32_t i = 0; i < draw->count; i++)
-         assembly.ids[i] = i;
-      assemble(&assembly, type, 0, draw->count);
-   }
-   for (uint32_t i = 0; i < draw->instances && !softgpu_failed(); i++)
-      draw_instance(processor, run, prolog, &assembly, i);
-   ralloc_free(run);
+   struct softgpu_geometry *geometry = softgpu_create_geometry(processor);
+   if (G_028B54_HS_EN(stages))
+      tessellation = softgpu_create_tessellation(processor);
+   if (geometry && (tessellation || !G_028B54_HS_EN(stages)))
+      draw_instances(processor, draw, geometry, tessellation);
+   ralloc_free(tessellation);
+   ralloc_free(geometry);
 }

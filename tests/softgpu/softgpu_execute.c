@@ -122,7 +122,7 @@ execute_common_alu(struct softgpu_wave *wave, const nir_alu_instr *alu)
 }
 
 static void
-execute_alu(const struct softgpu_run *run, struct softgpu_wave *wave, nir_alu_instr *alu)
+execute_alu(struct softgpu_wave *wave, nir_alu_instr *alu)
 {
    const unsigned bit_size = alu_bit_size(alu);
    const unsigned inputs = nir_op_infos[alu->op].num_inputs;
@@ -145,7 +145,7 @@ execute_alu(const struct softgpu_run *run, struct softgpu_wave *wave, nir_alu_in
             src[i][j] = value[alu->src[i].swizzle[j]];
       }
       nir_eval_const_opcode(alu->op, dest, alu->def.num_components, bit_size, srcs,
-                            run->float_controls);
+                            wave->shader->float_controls);
       memcpy(softgpu_value(wave, &alu->def, lane), dest, alu->def.num_components * sizeof(*dest));
    }
 }
@@ -181,11 +181,11 @@ trace(const struct softgpu_wave *wave, nir_instr *instr)
 }
 
 static void
-execute_instruction(const struct softgpu_run *run, struct softgpu_wave *wave, nir_instr *instr)
+execute_instruction(struct softgpu_wave *wave, nir_instr *instr)
 {
    switch (instr->type) {
    case nir_instr_type_alu:
-      execute_alu(run, wave, nir_instr_as_alu(instr));
+      execute_alu(wave, nir_instr_as_alu(instr));
       break;
    case nir_instr_type_intrinsic:
       softgpu_execute_intrinsic(wave, nir_instr_as_intrinsic(instr));
@@ -275,7 +275,7 @@ leave_block(struct softgpu_wave *wave, const struct softgpu_step *step)
 
 /* Returns false at a barrier. */
 static bool
-execute_block(struct softgpu_run *run, struct softgpu_wave *wave, const struct softgpu_step *step)
+execute_block(struct softgpu_wave *wave, const struct softgpu_step *step)
 {
    nir_instr *instr = wave->next ? wave->next : nir_block_first_instr(step->block);
 
@@ -290,7 +290,7 @@ execute_block(struct softgpu_run *run, struct softgpu_wave *wave, const struct s
          wave->at_barrier = true;
          return false;
       }
-      execute_instruction(run, wave, instr);
+      execute_instruction(wave, instr);
       trace(wave, instr);
    }
    if (wave->exec)
@@ -298,7 +298,19 @@ execute_block(struct softgpu_run *run, struct softgpu_wave *wave, const struct s
    return true;
 }
 
-/* Up to the next barrier or the end. */
+static void
+start_part(struct softgpu_wave *wave, unsigned part, uint64_t lanes)
+{
+   wave->part = part;
+   wave->shader = wave->parts[part].shader;
+   wave->values = wave->parts[part].values;
+   wave->frames = wave->parts[part].frames;
+   wave->exec = lanes;
+   wave->step = 0;
+   wave->next = NULL;
+}
+
+/* Up to the next barrier or the end; the second part waits for the first one of all waves. */
 static void
 execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
 {
@@ -323,7 +335,7 @@ execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
       }
       switch (step->type) {
       case SOFTGPU_BLOCK:
-         if (!execute_block(run, wave, step))
+         if (!execute_block(wave, step))
             return;
          break;
       case SOFTGPU_IF: {
@@ -364,6 +376,11 @@ execute_wave(struct softgpu_run *run, struct softgpu_wave *wave)
       }
       wave->step++;
    }
+   if (wave->part == 0 && wave->parts[1].shader) {
+      start_part(wave, 1, wave->second_lanes);
+      wave->at_barrier = true;
+      return;
+   }
    wave->ended = true;
 }
 
@@ -376,6 +393,7 @@ softgpu_execute_group(struct softgpu_run *run)
    run->instructions = 0;
    /* Nobody may rely on what is there in the beginning. */
    memset(run->group.shared, 0xcd, run->group.shared_size);
+   run->group.tess_message = 0;
 
    for (unsigned waiting = 1; waiting && !softgpu_failed();) {
       waiting = 0;
@@ -393,62 +411,73 @@ softgpu_execute_group(struct softgpu_run *run)
 void
 softgpu_start_wave(struct softgpu_wave *wave, uint64_t lanes)
 {
-   wave->exec = lanes;
+   start_part(wave, 0, lanes);
+   wave->second_lanes = 0;
    wave->helpers = 0;
-   wave->step = 0;
-   wave->next = NULL;
    wave->at_barrier = false;
    wave->ended = false;
 }
 
-/* ACO flushes 32-bit denormals unless the shader says otherwise. */
-static unsigned
-float_controls(const nir_shader *nir)
+static void
+prepare_part(struct softgpu_run *run, struct softgpu_wave *wave, unsigned part,
+             const struct softgpu_shader *shader)
 {
-   unsigned mode = nir->info.float_controls_execution_mode;
-   if (!(mode & FLOAT_CONTROLS_DENORM_PRESERVE_FP32))
-      mode |= FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP32;
-   return mode;
+   struct softgpu_part *to = &wave->parts[part];
+
+   if (!shader)
+      return;
+   to->shader = shader;
+   to->frames = rzalloc_array(run, struct softgpu_frame, shader->frame_count + 1);
+   to->values = rzalloc_array(run, nir_const_value, (size_t)shader->value_count * wave->size + 1);
+   start_part(wave, part, 0);
+   nir_foreach_block (block, shader->impl) {
+      nir_foreach_instr (instr, block) {
+         if (instr->type != nir_instr_type_load_const)
+            continue;
+         const nir_load_const_instr *load = nir_instr_as_load_const(instr);
+         for (unsigned lane = 0; lane < wave->size; lane++)
+            memcpy(softgpu_value(wave, &load->def, lane), load->value,
+                   load->def.num_components * sizeof(*load->value));
+      }
+   }
+}
+
+struct softgpu_run *
+softgpu_create_merged_run(const struct softgpu_shader *first, const struct softgpu_shader *second,
+                          unsigned wave_size, unsigned max_waves, uint32_t shared_size)
+{
+   struct softgpu_run *run = rzalloc(NULL, struct softgpu_run);
+   struct softgpu_workgroup *group = &run->group;
+   const struct softgpu_shader *last = second ? second : first;
+   const unsigned vgprs = MAX3(first->args.num_vgprs_used, last->args.num_vgprs_used, 1);
+
+   shared_size = MAX3(first->nir->info.shared_size, last->nir->info.shared_size, shared_size);
+   run->max_waves = max_waves;
+   run->waves = rzalloc_array(run, struct softgpu_wave, max_waves);
+   group->shader = first;
+   group->shared_size = align(shared_size, 16);
+   group->shared = rzalloc_size(run, group->shared_size + 1);
+   group->scratch_size = MAX2(first->nir->scratch_size, last->nir->scratch_size);
+   group->scratch = rzalloc_size(run, (size_t)group->scratch_size * max_waves * wave_size + 1);
+
+   for (unsigned i = 0; i < max_waves; i++) {
+      struct softgpu_wave *wave = &run->waves[i];
+      wave->group = group;
+      wave->index = i;
+      wave->size = wave_size;
+      wave->vgpr_count = vgprs;
+      wave->vgprs = rzalloc_array(run, uint32_t, (size_t)vgprs * wave_size);
+      if (second)
+         wave->outputs = rzalloc_size(run, SOFTGPU_MAX_SLOTS * sizeof(*wave->outputs));
+      prepare_part(run, wave, 1, second);
+      prepare_part(run, wave, 0, first);
+   }
+   return run;
 }
 
 struct softgpu_run *
 softgpu_create_run(const struct softgpu_shader *shader, unsigned wave_size, unsigned max_waves,
                    uint32_t shared_size)
 {
-   struct softgpu_run *run = rzalloc(NULL, struct softgpu_run);
-   struct softgpu_workgroup *group = &run->group;
-   const unsigned vgprs = MAX2(shader->args.num_vgprs_used, 1);
-
-   run->float_controls = float_controls(shader->nir);
-   run->max_waves = max_waves;
-   run->waves = rzalloc_array(run, struct softgpu_wave, max_waves);
-   group->shader = shader;
-   group->shared_size = align(MAX2(shader->nir->info.shared_size, shared_size), 16);
-   group->shared = rzalloc_size(run, group->shared_size + 1);
-   group->scratch_size = shader->nir->scratch_size;
-   group->scratch = rzalloc_size(run, (size_t)group->scratch_size * max_waves * wave_size + 1);
-
-   for (unsigned i = 0; i < max_waves; i++) {
-      struct softgpu_wave *wave = &run->waves[i];
-      wave->group = group;
-      wave->shader = shader;
-      wave->index = i;
-      wave->size = wave_size;
-      wave->vgpr_count = vgprs;
-      wave->vgprs = rzalloc_array(run, uint32_t, (size_t)vgprs * wave_size);
-      wave->frames = rzalloc_array(run, struct softgpu_frame, shader->frame_count + 1);
-      wave->values =
-         rzalloc_array(run, nir_const_value, (size_t)shader->value_count * wave_size + 1);
-      nir_foreach_block (block, shader->impl) {
-         nir_foreach_instr (instr, block) {
-            if (instr->type != nir_instr_type_load_const)
-               continue;
-            const nir_load_const_instr *load = nir_instr_as_load_const(instr);
-            for (unsigned lane = 0; lane < wave_size; lane++)
-               memcpy(softgpu_value(wave, &load->def, lane), load->value,
-                      load->def.num_components * sizeof(*load->value));
-         }
-      }
-   }
-   return run;
+   return softgpu_create_merged_run(shader, NULL, wave_size, max_waves, shared_size);
 }

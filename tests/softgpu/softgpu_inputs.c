@@ -14,6 +14,7 @@
 #include "util/format/u_format.h"
 #include "util/half_float.h"
 #include "util/u_math.h"
+#include "ac_shader_util.h"
 
 /* --- Vertices ------------------------------------------------------------- */
 
@@ -40,21 +41,22 @@ softgpu_find_element(const uint32_t words[4], uint64_t index, uint64_t offset, u
    return inside ? (uint64_t)((int64_t)(base << 16) >> 16) + index * stride + offset : 0;
 }
 
-/* Sources are the descriptor, an offset in the element, an offset of all and the element's
- * index.
+/* Sources from `first` on are the descriptor, an offset in the element, an offset of all and the
+ * element's index.
  */
 static uint64_t
-element_address(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr, unsigned lane,
-                unsigned component, unsigned bytes)
+element_address(const struct softgpu_wave *wave, const nir_intrinsic_instr *instr, unsigned first,
+                unsigned lane, unsigned component, unsigned bytes)
 {
+   const nir_src *src = &instr->src[first];
    uint32_t words[4];
    for (unsigned i = 0; i < 4; i++)
-      words[i] = (uint32_t)softgpu_uniform_source(wave, instr, 0, i);
+      words[i] = (uint32_t)softgpu_uniform_source(wave, instr, first, i);
    const uint64_t offset =
-      softgpu_uint(wave, &instr->src[1], 0, lane) + (uint32_t)nir_intrinsic_base(instr) + component;
+      softgpu_uint(wave, &src[1], 0, lane) + (uint32_t)nir_intrinsic_base(instr) + component;
    const uint64_t va =
-      softgpu_find_element(words, softgpu_uint(wave, &instr->src[3], 0, lane), offset, bytes);
-   return va ? va + softgpu_uniform_source(wave, instr, 2, 0) : 0;
+      softgpu_find_element(words, softgpu_uint(wave, &src[3], 0, lane), offset, bytes);
+   return va ? va + softgpu_uniform_source(wave, instr, first + 2, 0) : 0;
 }
 
 static void
@@ -65,7 +67,7 @@ load_element(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
    softgpu_foreach_lane(lane, wave->exec)
    {
       for (unsigned i = 0; i < instr->def.num_components; i++) {
-         const uint64_t va = element_address(wave, instr, lane, i * bytes, bytes);
+         const uint64_t va = element_address(wave, instr, 0, lane, i * bytes, bytes);
          uint64_t value = 0;
          if (va)
             softgpu_read(va, &value, bytes);
@@ -83,7 +85,7 @@ load_typed(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 
    softgpu_foreach_lane(lane, wave->exec)
    {
-      const uint64_t va = element_address(wave, instr, lane, 0, bytes);
+      const uint64_t va = element_address(wave, instr, 0, lane, 0, bytes);
       uint32_t raw[4] = {0};
       uint8_t data[16];
       if (va && softgpu_read(va, data, bytes))
@@ -105,7 +107,7 @@ store_parameter(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 {
    const unsigned bytes = instr->src[0].ssa->bit_size / 8;
 
-   if (!(nir_intrinsic_access(instr) & ACCESS_IS_SWIZZLED_AMD) || !wave->exports || bytes != 4) {
+   if (!wave->exports || bytes != 4) {
       softgpu_error("%s: of what is no attribute", softgpu_name(instr));
       return;
    }
@@ -115,11 +117,81 @@ store_parameter(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       u_foreach_bit (i, nir_intrinsic_write_mask(instr)) {
          const uint64_t at = softgpu_uint(wave, &instr->src[2], 0, lane) +
                              (uint32_t)nir_intrinsic_base(instr) + i * bytes;
-         if (index < SOFTGPU_MAX_LANES && at / 16 < SOFTGPU_MAX_PARAMETERS)
+         if (index < SOFTGPU_MAX_VERTICES && at / 16 < SOFTGPU_MAX_PARAMETERS)
             wave->exports->parameters[at / 16][index][at % 16 / 4] =
                (uint32_t)softgpu_uint(wave, &instr->src[0], i, lane);
       }
    }
+}
+
+/* To a ring between stages */
+static void
+store_element(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
+{
+   const unsigned bytes = instr->src[0].ssa->bit_size / 8;
+
+   softgpu_foreach_lane(lane, wave->exec)
+   {
+      u_foreach_bit (i, nir_intrinsic_write_mask(instr)) {
+         const uint64_t value = softgpu_uint(wave, &instr->src[0], i, lane);
+         const uint64_t va = element_address(wave, instr, 1, lane, i * bytes, bytes);
+         if (va)
+            softgpu_write(va, &value, bytes);
+      }
+   }
+}
+
+/* What a vertex shader leaves in registers for the tessellation control shader, whose invocations
+ * have the same numbers
+ */
+static void
+keep_output(struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
+{
+   const nir_io_semantics semantics = nir_intrinsic_io_semantics(instr);
+   const unsigned first = semantics.location * 4 + nir_intrinsic_component(instr);
+
+   if (instr->src[0].ssa->bit_size != 32 || !nir_src_is_const(instr->src[1])) {
+      softgpu_error("%s: not a whole word", softgpu_name(instr));
+      return;
+   }
+   softgpu_foreach_lane(lane, wave->exec)
+   {
+      u_foreach_bit (i, nir_intrinsic_write_mask(instr)) {
+         const unsigned at = first + 4 * (unsigned)nir_src_as_uint(instr->src[1]) + i;
+         if (at / 4 < SOFTGPU_MAX_SLOTS)
+            wave->outputs[at / 4][at % 4][lane] =
+               (uint32_t)softgpu_uint(wave, &instr->src[0], i, lane);
+      }
+   }
+}
+
+static void
+load_kept(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
+{
+   const nir_io_semantics semantics = nir_intrinsic_io_semantics(instr);
+   const nir_src *offset = nir_get_io_offset_src(instr);
+   const unsigned first = semantics.location * 4 + nir_intrinsic_component(instr);
+
+   if (instr->def.bit_size != 32 || !nir_src_is_const(*offset)) {
+      softgpu_error("%s: not a whole word", softgpu_name(instr));
+      return;
+   }
+   softgpu_foreach_lane(lane, wave->exec)
+   {
+      for (unsigned i = 0; i < instr->def.num_components; i++) {
+         const unsigned at = first + 4 * (unsigned)nir_src_as_uint(*offset) + i;
+         if (at / 4 < SOFTGPU_MAX_SLOTS)
+            softgpu_set_uint(wave, instr, lane, i, wave->outputs[at / 4][at % 4][lane]);
+      }
+   }
+}
+
+/* Of messages, only one says what is not known without: the factors of all patches. */
+static void
+send_message(struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
+{
+   if (!wave->exports && wave->exec && nir_intrinsic_base(instr) == AC_SENDMSG_HS_TESSFACTOR)
+      wave->group->tess_message = 1 + (unsigned)softgpu_uniform_source(wave, instr, 0, 0);
 }
 
 static void
@@ -184,21 +256,23 @@ static void export(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 {
    struct softgpu_exports *exports = wave->exports;
    const unsigned target = nir_intrinsic_base(instr);
+   const unsigned first = wave->index * wave->size;
 
    if (wave->colors)
       export_color(wave, instr, target);
 
    softgpu_foreach_lane(lane, exports ? wave->exec : 0)
    {
-      u_foreach_bit (i, nir_intrinsic_write_mask(instr)) {
+      const unsigned at = first + lane;
+      u_foreach_bit (i, at < SOFTGPU_MAX_VERTICES ? nir_intrinsic_write_mask(instr) : 0) {
          const uint32_t value = (uint32_t)softgpu_uint(wave, &instr->src[0], i, lane);
          if (target == V_008DFC_SQ_EXP_PRIM) {
-            exports->primitives[lane] = value;
-            exports->has_primitive |= UINT64_C(1) << lane;
+            exports->primitives[at][i] = value;
+            exports->has_primitive[at] = true;
          } else if (target >= V_008DFC_SQ_EXP_POS && target < V_008DFC_SQ_EXP_POS + 4) {
-            exports->positions[target - V_008DFC_SQ_EXP_POS][lane][i] = value;
+            exports->positions[target - V_008DFC_SQ_EXP_POS][at][i] = value;
          } else if (target >= V_008DFC_SQ_EXP_PARAM) {
-            exports->parameters[target - V_008DFC_SQ_EXP_PARAM][lane][i] = value;
+            exports->parameters[target - V_008DFC_SQ_EXP_PARAM][at][i] = value;
          }
       }
    }
@@ -206,7 +280,8 @@ static void export(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 
 /* --- Fragments ------------------------------------------------------------ */
 
-/* An attribute at a vertex of the primitive; what no vertex has is a constant. */
+/* An attribute at a vertex of the primitive, or of the primitive; what no vertex has is a constant.
+ */
 static uint32_t
 attribute(const struct softgpu_wave *wave, unsigned input, unsigned component, unsigned corner)
 {
@@ -219,6 +294,8 @@ attribute(const struct softgpu_wave *wave, unsigned input, unsigned component, u
       const unsigned value = G_028644_DEFAULT_VAL(control);
       return fui((component == 3 ? value & 1 : value >> 1) ? 1.0f : 0.0f);
    }
+   if (G_028644_PRIM_ATTR(control))
+      return primitive->exports->parameters[offset & 31][primitive->index][component];
    return primitive->exports->parameters[offset & 31][primitive->corners[corner].vertex][component];
 }
 
@@ -321,11 +398,10 @@ make_helpers(struct softgpu_wave *wave, const nir_intrinsic_instr *instr)
       wave->exec &= ~lanes;
 }
 
-bool
-softgpu_execute_input(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
+/* Those of buffers with a stride, and of registers */
+static bool
+execute_ring(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
 {
-   if (!wave->exports && !wave->primitive)
-      return false;
    switch (instr->intrinsic) {
    case nir_intrinsic_load_buffer_amd:
       load_element(wave, instr);
@@ -334,8 +410,37 @@ softgpu_execute_input(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       load_typed(wave, instr);
       break;
    case nir_intrinsic_store_buffer_amd:
-      store_parameter(wave, instr);
+      if (nir_intrinsic_access(instr) & ACCESS_IS_SWIZZLED_AMD)
+         store_parameter(wave, instr);
+      else
+         store_element(wave, instr);
       break;
+   case nir_intrinsic_sendmsg_amd:
+      send_message(wave, instr);
+      break;
+   case nir_intrinsic_load_per_vertex_input:
+      if (!wave->outputs)
+         return false;
+      load_kept(wave, instr);
+      break;
+   default:
+      return false;
+   }
+   return true;
+}
+
+bool
+softgpu_execute_input(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
+{
+   if (execute_ring(wave, instr))
+      return true;
+   if (instr->intrinsic == nir_intrinsic_store_output && wave->outputs && !wave->exports) {
+      keep_output(wave, instr);
+      return true;
+   }
+   if (!wave->exports && !wave->primitive)
+      return false;
+   switch (instr->intrinsic) {
    case nir_intrinsic_export_amd:
       export(wave, instr);
       break;
@@ -345,8 +450,6 @@ softgpu_execute_input(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       break;
    case nir_intrinsic_store_output: /* of vertices: they are exported, too */
       store_output(wave, instr);
-      break;
-   case nir_intrinsic_sendmsg_amd:
       break;
    case nir_intrinsic_load_interpolated_input:
       load_interpolated(wave, instr);

@@ -137,7 +137,8 @@ softgpu_execute_intrinsic(struct softgpu_wave *wave, nir_intrinsic_instr *instr)
       load_workgroup_id(wave, instr);
       break;
    case nir_intrinsic_entry_base_gpuval:
-      softgpu_set_all(wave, instr, 0, wave->group->shader->entry_base);
+      softgpu_set_all(wave, instr, 0,
+                      (wave->part ? wave->shader : wave->group->shader)->entry_base);
       break;
    case nir_intrinsic_load_num_workgroups:
       load_num_workgroups(wave, instr);

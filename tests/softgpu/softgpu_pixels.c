@@ -394,7 +394,7 @@ softgpu_draw_pixels(const struct softgpu_processor *processor,
    const uint32_t clipping = context(processor, R_028810_PA_CL_CLIP_CNTL);
    const struct softgpu_shader *shader;
 
-   if (!exports->has_primitive || !program || G_028810_DX_RASTERIZATION_KILL(clipping))
+   if (!program || G_028810_DX_RASTERIZATION_KILL(clipping))
       return;
    shader = softgpu_find_shader(program, !softgpu_is_blind());
    if (!shader)
@@ -406,21 +406,22 @@ softgpu_draw_pixels(const struct softgpu_processor *processor,
    struct softgpu_depth depth;
    softgpu_read_targets(processor, &targets);
    softgpu_read_depth(processor, &depth);
-   for (unsigned lane = 0; lane < SOFTGPU_MAX_LANES && !softgpu_failed(); lane++) {
+   for (unsigned i = 0; i < SOFTGPU_MAX_VERTICES && !softgpu_failed(); i++) {
       struct softgpu_primitive primitive = {
          .processor = processor,
          .exports = exports,
+         .index = i,
          .size = size,
          .rectangle = rectangles,
          .targets = &targets,
          .depth = &depth,
       };
-      const uint32_t packed = exports->primitives[lane];
-      bool visible = (exports->has_primitive >> lane & 1) && !(packed >> 31);
-      for (unsigned i = 0; i < 3 && visible; i++) {
-         const unsigned vertex = packed >> (i < size ? i : 0) * 10 & 0x1ff;
-         visible = vertex < SOFTGPU_MAX_LANES &&
-                   find_corner(processor, exports, vertex, &primitive.corners[i]);
+      const uint32_t packed = exports->primitives[i][0];
+      bool visible = exports->has_primitive[i] && !(packed >> 31);
+      for (unsigned j = 0; j < 3 && visible; j++) {
+         const unsigned vertex = packed >> (j < size ? j : 0) * 10 & 0x1ff;
+         visible = vertex < SOFTGPU_MAX_VERTICES &&
+                   find_corner(processor, exports, vertex, &primitive.corners[j]);
       }
       if (!visible || is_culled(&primitive))
          continue;

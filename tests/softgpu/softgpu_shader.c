@@ -100,10 +100,23 @@ flatten(struct flattening *f, struct exec_list *list)
    }
 }
 
+/* ACO flushes 32-bit denormals unless the shader says otherwise. */
+static unsigned
+float_controls(const nir_shader *nir)
+{
+   unsigned mode = nir->info.float_controls_execution_mode;
+   if (!(mode & FLOAT_CONTROLS_DENORM_PRESERVE_FP32))
+      mode |= FLOAT_CONTROLS_DENORM_FLUSH_TO_ZERO_FP32;
+   return mode;
+}
+
 static void
 prepare(struct softgpu_shader *shader)
 {
    struct flattening count = {.shader = shader};
+
+   shader->impl = nir_shader_get_entrypoint(shader->nir);
+   shader->float_controls = float_controls(shader->nir);
    flatten(&count, &shader->impl->body);
 
    struct flattening fill = {
@@ -197,6 +210,7 @@ write_file(const struct softgpu_shader *shader, const struct gpuval_softgpu_shad
    blob_init(&blob);
    blob_write_uint32(&blob, info->address32_hi);
    blob_write_uint32(&blob, info->vertex_inputs);
+   blob_write_uint32(&blob, info->next_stage);
    blob_write_bytes(&blob, info->args, sizeof(*info->args));
    blob_write_uint32(&blob, (uint32_t)info->code_size);
    blob_write_bytes(&blob, info->code, info->code_size);
@@ -225,6 +239,7 @@ read_file(const char *name)
    blob_reader_init(&reader, data, size);
    struct gpuval_softgpu_shader info = {.address32_hi = blob_read_uint32(&reader)};
    info.vertex_inputs = blob_read_uint32(&reader);
+   info.next_stage = blob_read_uint32(&reader);
    info.args = blob_read_bytes(&reader, sizeof(*info.args));
    info.code_size = blob_read_uint32(&reader);
    info.code = blob_read_bytes(&reader, info.code_size);
@@ -254,40 +269,66 @@ find_by_name(const char *name)
    return NULL;
 }
 
+static struct softgpu_shader *
+create_shader(const struct gpuval_softgpu_shader *info, struct blob_reader *reader)
+{
+   static const nir_shader_compiler_options options = {0};
+   struct softgpu_shader *shader = rzalloc(NULL, struct softgpu_shader);
+
+   shader->nir = nir_deserialize(shader, &options, reader);
+   shader->args = *info->args;
+   shader->address32_hi = info->address32_hi;
+   shader->vertex_inputs = info->vertex_inputs;
+   shader->next_stage = info->next_stage;
+   prepare(shader);
+   return shader;
+}
+
+static bool
+is_rt(const nir_shader *nir)
+{
+   return nir->info.stage >= MESA_SHADER_RAYGEN && nir->info.stage <= MESA_SHADER_CALLABLE;
+}
+
+/* Where a shader of ray tracing goes on behind what it calls */
+static void
+add_resumes(struct softgpu_shader *shader, unsigned count, struct blob_reader *reader)
+{
+   static const nir_shader_compiler_options options = {0};
+
+   shader->resume_count = count;
+   shader->resumes = rzalloc_array(shader, struct softgpu_shader, MAX2(count, 1));
+   for (unsigned i = 0; i < count; i++) {
+      struct softgpu_shader *resume = &shader->resumes[i];
+      *resume = *shader;
+      resume->nir = nir_deserialize(shader, &options, reader);
+      resume->value_count = 0;
+      resume->impl = nir_shader_get_entrypoint(resume->nir);
+      prepare(resume);
+   }
+}
+
 /* Returns NULL when it was there already. */
 static struct softgpu_shader *
 add_shader(const struct gpuval_softgpu_shader *info)
 {
-   static const nir_shader_compiler_options options = {0};
    char name[SOFTGPU_NAME_LEN];
 
    name_shader(name, info->code, (uint32_t)info->code_size);
    if (find_by_name(name))
       return NULL;
 
-   struct softgpu_shader *shader = rzalloc(NULL, struct softgpu_shader);
    struct blob_reader reader;
    blob_reader_init(&reader, info->nir, info->nir_size);
-   strcpy(shader->name, name);
    const uint32_t count = blob_read_uint32(&reader);
-   shader->nir = nir_deserialize(shader, &options, &reader);
-   shader->impl = nir_shader_get_entrypoint(shader->nir);
+   struct softgpu_shader *shader = create_shader(info, &reader);
+   if (count > 1 && !is_rt(shader->nir))
+      shader->second = create_shader(info, &reader);
+   strcpy(shader->name, name);
    shader->code = ralloc_memdup(shader, info->code, info->code_size);
    shader->code_size = info->code_size;
-   shader->args = *info->args;
-   shader->address32_hi = info->address32_hi;
-   shader->vertex_inputs = info->vertex_inputs;
-   prepare(shader);
-   shader->resume_count = count - 1;
-   shader->resumes = rzalloc_array(shader, struct softgpu_shader, count);
-   for (unsigned i = 0; i < count - 1; i++) {
-      struct softgpu_shader *resume = &shader->resumes[i];
-      *resume = *shader;
-      resume->nir = nir_deserialize(shader, &options, &reader);
-      resume->impl = nir_shader_get_entrypoint(resume->nir);
-      resume->value_count = 0;
-      prepare(resume);
-   }
+   if (is_rt(shader->nir))
+      add_resumes(shader, count - 1, &reader);
    list_add(&shader->link, &registry.shaders);
    return shader;
 }
@@ -339,7 +380,12 @@ gpuval_softgpu_add_copy(const struct gpuval_softgpu_copy *copy)
       struct softgpu_shader *shader = ralloc_memdup(NULL, original, sizeof(*original));
       strcpy(shader->name, name);
       shader->code = ralloc_memdup(shader, copy->relocated, copy->code_size);
-      shader->entry_base = copy->entry_base;
+      shader->entry_base = copy->entry_bases[shader->nir->info.stage];
+      if (original->second) {
+         struct softgpu_shader *second = ralloc_memdup(shader, original->second, sizeof(*second));
+         second->entry_base = copy->entry_bases[second->nir->info.stage];
+         shader->second = second;
+      }
       list_add(&shader->link, &registry.shaders);
    }
    simple_mtx_unlock(&registry.lock);

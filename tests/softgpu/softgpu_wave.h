@@ -13,6 +13,7 @@
 
 #define SOFTGPU_MAX_LANES 64
 #define SOFTGPU_MAX_SGPRS 48
+#define SOFTGPU_MAX_SLOTS 64
 #define SOFTGPU_NAME_LEN  26
 
 /* NIR's tree of control flow as a list. A frame is what a wave keeps of one
@@ -44,7 +45,10 @@ struct softgpu_shader {
    nir_function_impl *impl;
    struct ac_shader_args args;
    uint32_t address32_hi;
-   unsigned vertex_inputs;         /* VGPRs that a prolog sets, from there on */
+   unsigned vertex_inputs; /* VGPRs that a prolog sets, from there on */
+   unsigned next_stage;    /* the SGPR with the address of the shader behind this one; 0: none */
+   const struct softgpu_shader *second; /* that is merged with it, or NULL */
+   unsigned float_controls;
    uint32_t entry_base;            /* @entry_base_gpuval */
    struct softgpu_shader *resumes; /* of ray tracing: behind its first call, its second … */
    unsigned resume_count;
@@ -70,15 +74,28 @@ struct softgpu_workgroup {
    uint8_t *scratch;      /* of all lanes of all waves */
    uint32_t scratch_size; /* of a lane */
    bool scratch_is_stack; /* what is not in it is an error */
+   unsigned tess_message; /* of s_sendmsg: 0: none, else 1 and the level of all factors */
+};
+
+/* One of two shaders that a wave executes one after the other, with the same registers: stages
+ * that are merged
+ */
+struct softgpu_part {
+   const struct softgpu_shader *shader;
+   nir_const_value *values;
+   struct softgpu_frame *frames;
 };
 
 struct softgpu_wave {
    struct softgpu_workgroup *group;
    const struct softgpu_shader *shader;
-   unsigned index;   /* in its workgroup */
-   unsigned size;    /* lanes */
-   uint64_t exec;    /* lanes that are active */
-   uint64_t helpers; /* of these, those that change nothing in memory */
+   struct softgpu_part parts[2];
+   unsigned part;         /* that is executed: its shader, values and frames are the wave's */
+   uint64_t second_lanes; /* that are active in the second part, behind a barrier */
+   unsigned index;        /* in its workgroup */
+   unsigned size;         /* lanes */
+   uint64_t exec;         /* lanes that are active */
+   uint64_t helpers;      /* of these, those that change nothing in memory */
 
    uint32_t sgprs[SOFTGPU_MAX_SGPRS];
    unsigned sgpr_count;
@@ -92,6 +109,8 @@ struct softgpu_wave {
    const struct softgpu_primitive *primitive;
    struct softgpu_colors *colors; /* what these export */
    float pixels[SOFTGPU_MAX_LANES][2];
+   /* What the first part leaves to the second one in registers; NULL: they are not merged */
+   uint32_t (*outputs)[4][SOFTGPU_MAX_LANES];
 
    nir_const_value *values;
    struct softgpu_frame *frames;
@@ -109,7 +128,6 @@ struct softgpu_run {
    struct softgpu_workgroup group;
    struct softgpu_wave *waves;
    unsigned max_waves;
-   unsigned float_controls;
    uint64_t instructions;
    struct softgpu_trace *trace; /* what begins with a prolog of ray tracing */
 };
@@ -145,6 +163,11 @@ softgpu_uint(const struct softgpu_wave *wave, const nir_src *src, unsigned compo
 /* To be freed with ralloc_free(). There is at least as much shared memory as the shader says. */
 struct softgpu_run *softgpu_create_run(const struct softgpu_shader *shader, unsigned wave_size,
                                        unsigned max_waves, uint32_t shared_size);
+/* The same with a shader behind the first one, or NULL */
+struct softgpu_run *softgpu_create_merged_run(const struct softgpu_shader *first,
+                                              const struct softgpu_shader *second,
+                                              unsigned wave_size, unsigned max_waves,
+                                              uint32_t shared_size);
 
 /* A wave's SGPRs and VGPRs are the caller's business. */
 void softgpu_start_wave(struct softgpu_wave *wave, uint64_t lanes);
