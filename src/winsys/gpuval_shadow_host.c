@@ -32,12 +32,6 @@
  */
 #define KEPT_SIZE (4ull << 20)
 
-/* The pages of cells are huge where memory has this size: what accesses it here and there would
- * miss the TLB for each cell. Where it is smaller, most of a huge page would be others' cells.
- */
-#define HUGE_SIZE (1ull << 20)
-#define HUGE_PAGE (2ull << 20)
-
 struct gpuval_shadow {
    simple_mtx_t mutex;
    struct util_vma_heap heap; /* of the window */
@@ -86,8 +80,7 @@ gpuval_shadow_create(struct gpuval_shadow_layout *layout)
    util_dynarray_init(&shadow->used, NULL);
    shadow->layout = layout;
    shadow->window = reserve(WINDOW_SIZE, WINDOW_SIZE, PROT_NONE);
-   shadow->words =
-      reserve(WINDOW_SIZE * GPUVAL_SHADOW_WORDS_SCALE, HUGE_PAGE, PROT_READ | PROT_WRITE);
+   shadow->words = reserve(WINDOW_SIZE * GPUVAL_SHADOW_WORDS_SCALE, 0, PROT_READ | PROT_WRITE);
    shadow->bytes = reserve(WINDOW_SIZE * GPUVAL_SHADOW_BYTES_SCALE, 0, PROT_READ | PROT_WRITE);
    shadow->times = reserve(WINDOW_SIZE * GPUVAL_SHADOW_TIMES_SCALE, 0, PROT_READ | PROT_WRITE);
    shadow->clocks = reserve(CLOCKS_SIZE, 0, PROT_READ | PROT_WRITE);
@@ -146,28 +139,14 @@ page_size(void)
    return sysconf(_SC_PAGESIZE);
 }
 
-static void
-ask_for_huge_pages(const struct gpuval_shadow *shadow, const struct used *used)
-{
-   const uint64_t offset = used->address - shadow->window;
-
-   madvise((void *)(uintptr_t)(shadow->words + offset * GPUVAL_SHADOW_WORDS_SCALE),
-           used->size * GPUVAL_SHADOW_WORDS_SCALE, MADV_HUGEPAGE);
-}
-
 static uint64_t
 allocate(struct gpuval_shadow *shadow, uint64_t size)
 {
-   const bool is_huge = size >= HUGE_SIZE;
-
    simple_mtx_lock(&shadow->mutex);
-   uint64_t address = util_vma_heap_alloc(
-      &shadow->heap, size, is_huge ? HUGE_PAGE / GPUVAL_SHADOW_WORDS_SCALE : page_size());
+   uint64_t address = util_vma_heap_alloc(&shadow->heap, size, page_size());
    if (address) {
       const struct used used = {address, size};
       util_dynarray_append_typed(&shadow->used, struct used, used);
-      if (is_huge)
-         ask_for_huge_pages(shadow, &used);
    }
    simple_mtx_unlock(&shadow->mutex);
    return address;
