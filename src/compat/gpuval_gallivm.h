@@ -102,10 +102,12 @@ static bool
 gpuval_gallivm_visit_intrinsic(gpuval_gallivm_context *bld, const nir_intrinsic_instr *instr,
                                LLVMValueRef *result)
 {
-   if (!bld->gpuval)
+   const bool is_first = !bld->gpuval;
+   if (is_first)
       bld->gpuval = rzalloc(bld->vars, struct gpuval_lvp_calls);
    struct gpuval_lvp_soa soa = gpuval_gallivm_begin(bld);
-   gpuval_lvp_mark_module(soa.gallivm->module);
+   if (is_first)
+      gpuval_lvp_mark_module(soa.gallivm->module);
    return gpuval_lvp_visit_intrinsic(&soa, instr, result);
 }
 

@@ -40,18 +40,21 @@ gpuval_lvp_rows_type(struct gallivm_state *gallivm, LLVMTypeRef resources_ptr_ty
    return LLVMFunctionType(LLVMVoidTypeInContext(gallivm->context), args, GPUVAL_LVP_ROWS_COUNT, 0);
 }
 
-static uint32_t
-get_constant(const nir_intrinsic_instr *range, unsigned component)
+/* Returns false if it is no constant. */
+static bool
+get_constant(nir_def *def, unsigned component, uint32_t *word)
 {
-   nir_scalar scalar =
-      nir_scalar_chase_movs(nir_get_scalar(range->src[REPORT_DETAIL].ssa, component));
+   nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(def, component));
 
-   assert(nir_scalar_is_const(scalar));
-   return nir_scalar_as_uint(scalar);
+   if (!nir_scalar_is_const(scalar))
+      return false;
+   *word = nir_scalar_as_uint(scalar);
+   return true;
 }
 
 static LLVMValueRef
-build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges, unsigned count)
+build_range_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges,
+                  unsigned count)
 {
    uint32_t words[GPUVAL_LVP_RANGES_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_RANGE_WORDS];
    uint32_t word = gpuval_nir_function_word(ranges[0], soa->stage);
@@ -61,13 +64,13 @@ build_table(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *const *ranges
    words[size++] = count;
    words[size++] = word;
    for (unsigned i = 0; i < count; i++) {
-      const uint32_t row[GPUVAL_LVP_RANGE_WORDS] = {
-         [GPUVAL_LVP_RANGE_ENTRY] = nir_intrinsic_base(ranges[i]),
-         [GPUVAL_LVP_RANGE_SIZE] = get_constant(ranges[i], 2),
-         [GPUVAL_LVP_RANGE_MARKS] = get_constant(ranges[i], 3),
-      };
-      for (unsigned j = 0; j < ARRAY_SIZE(row); j++)
-         words[size++] = row[j];
+      nir_def *detail = ranges[i]->src[REPORT_DETAIL].ssa;
+      uint32_t *row = &words[size];
+      row[GPUVAL_LVP_RANGE_ENTRY] = nir_intrinsic_base(ranges[i]);
+      ASSERTED bool is_constant = get_constant(detail, 2, &row[GPUVAL_LVP_RANGE_SIZE]) &&
+                                  get_constant(detail, 3, &row[GPUVAL_LVP_RANGE_MARKS]);
+      assert(is_constant);
+      size += GPUVAL_LVP_RANGE_WORDS;
    }
 
    return gpuval_lvp_add_table(soa, words, size);
@@ -147,7 +150,7 @@ gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *co
    LLVMValueRef vectors = get_vectors(soa);
 
    store_ranges(soa, ranges, count, vectors);
-   call_rows(soa, GPUVAL_FUNCTION_RANGES, vectors, build_table(soa, ranges, count),
+   call_rows(soa, GPUVAL_FUNCTION_RANGES, vectors, build_range_table(soa, ranges, count),
              &ranges[0]->src[REPORT_INVOCATION]);
 }
 
@@ -155,33 +158,23 @@ gpuval_lvp_call_ranges(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *co
  * are constants
  */
 static bool
-get_constants(const struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *report,
-              uint32_t words[GPUVAL_LVP_REPORTS_WORDS])
+get_report_words(const struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *report,
+                 uint32_t words[GPUVAL_LVP_REPORTS_WORDS])
 {
    const bool is_check = report->intrinsic == nir_intrinsic_check_buffer_gpuval;
    nir_def *detail = report->src[is_check ? GPUVAL_LVP_CHECK_BUFFER_OFFSET : REPORT_DETAIL].ssa;
-   nir_scalar slot = is_check ? nir_get_scalar(report->src[GPUVAL_LVP_CHECK_BUFFER_INDEX].ssa, 1)
-                              : nir_get_scalar(report->src[REPORT_SLOT].ssa, 0);
    unsigned size = 0;
 
    words[size++] = nir_intrinsic_base(report);
    words[size++] = gpuval_nir_function_word(report, soa->stage);
-   for (unsigned i = 0; i < 4; i++) {
+   for (unsigned i = 0; i < 4; i++, size++) {
       words[size] = 0;
-      if (i < detail->num_components) {
-         nir_scalar scalar = nir_scalar_chase_movs(nir_get_scalar(detail, i));
-         if (!nir_scalar_is_const(scalar))
-            return false;
-         words[size] = nir_scalar_as_uint(scalar);
-      }
-      size++;
+      if (i < detail->num_components && !get_constant(detail, i, &words[size]))
+         return false;
    }
-   slot = nir_scalar_chase_movs(slot);
-   if (!nir_scalar_is_const(slot))
-      return false;
-   words[size++] = nir_scalar_as_uint(slot);
-   assert(size == GPUVAL_LVP_REPORTS_WORDS && detail->bit_size == 32);
-   return true;
+   assert(size == GPUVAL_LVP_REPORTS_WORDS - 1 && detail->bit_size == 32);
+   return is_check ? get_constant(report->src[GPUVAL_LVP_CHECK_BUFFER_INDEX].ssa, 1, &words[size])
+                   : get_constant(report->src[REPORT_SLOT].ssa, 0, &words[size]);
 }
 
 unsigned
@@ -191,7 +184,7 @@ gpuval_lvp_call_reports(struct gpuval_lvp_soa *soa, const nir_intrinsic_instr *c
    uint32_t words[GPUVAL_LVP_REPORTS_HEADER + GPUVAL_LVP_MAX_PENDING * GPUVAL_LVP_REPORTS_WORDS];
    unsigned num_rows = 0, size = GPUVAL_LVP_REPORTS_HEADER;
 
-   while (num_rows < count && get_constants(soa, reports[num_rows], &words[size])) {
+   while (num_rows < count && get_report_words(soa, reports[num_rows], &words[size])) {
       size += GPUVAL_LVP_REPORTS_WORDS;
       num_rows++;
    }

@@ -27,21 +27,20 @@ find_library(void)
    return add_shader;
 }
 
-/* Ray stages are no programs of their own. */
+/* Two stages may be merged; a shader of ray tracing comes with all places where it resumes. */
 static bool
-is_known(const struct nir_shader *shader)
+is_known(mesa_shader_stage stage, int shader_count)
 {
-   return shader->info.stage <= MESA_SHADER_COMPUTE || shader->info.stage == MESA_SHADER_TASK ||
-          shader->info.stage == MESA_SHADER_MESH;
+   if (mesa_shader_stage_is_rt(stage))
+      return true;
+   return shader_count <= 2 &&
+          (stage <= MESA_SHADER_COMPUTE || stage == MESA_SHADER_TASK || stage == MESA_SHADER_MESH);
 }
 
 struct blob *
 gpuval_radv_softgpu_keep(struct nir_shader *const *shaders, int shader_count)
 {
-   const bool is_rt = shaders[0]->info.stage >= MESA_SHADER_RAYGEN &&
-                      shaders[0]->info.stage <= MESA_SHADER_CALLABLE;
-
-   if (!find_library() || (!is_rt && (shader_count > 2 || !is_known(shaders[0]))))
+   if (!find_library() || !is_known(shaders[0]->info.stage, shader_count))
       return NULL;
 
    struct blob *nir = malloc(sizeof(*nir));

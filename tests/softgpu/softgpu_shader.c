@@ -269,10 +269,11 @@ find_by_name(const char *name)
    return NULL;
 }
 
+static const nir_shader_compiler_options options = {0};
+
 static struct softgpu_shader *
 create_shader(const struct gpuval_softgpu_shader *info, struct blob_reader *reader)
 {
-   static const nir_shader_compiler_options options = {0};
    struct softgpu_shader *shader = rzalloc(NULL, struct softgpu_shader);
 
    shader->nir = nir_deserialize(shader, &options, reader);
@@ -284,18 +285,10 @@ create_shader(const struct gpuval_softgpu_shader *info, struct blob_reader *read
    return shader;
 }
 
-static bool
-is_rt(const nir_shader *nir)
-{
-   return nir->info.stage >= MESA_SHADER_RAYGEN && nir->info.stage <= MESA_SHADER_CALLABLE;
-}
-
 /* Where a shader of ray tracing goes on behind what it calls */
 static void
 add_resumes(struct softgpu_shader *shader, unsigned count, struct blob_reader *reader)
 {
-   static const nir_shader_compiler_options options = {0};
-
    shader->resume_count = count;
    shader->resumes = rzalloc_array(shader, struct softgpu_shader, MAX2(count, 1));
    for (unsigned i = 0; i < count; i++) {
@@ -303,7 +296,6 @@ add_resumes(struct softgpu_shader *shader, unsigned count, struct blob_reader *r
       *resume = *shader;
       resume->nir = nir_deserialize(shader, &options, reader);
       resume->value_count = 0;
-      resume->impl = nir_shader_get_entrypoint(resume->nir);
       prepare(resume);
    }
 }
@@ -322,13 +314,13 @@ add_shader(const struct gpuval_softgpu_shader *info)
    blob_reader_init(&reader, info->nir, info->nir_size);
    const uint32_t count = blob_read_uint32(&reader);
    struct softgpu_shader *shader = create_shader(info, &reader);
-   if (count > 1 && !is_rt(shader->nir))
+   if (mesa_shader_stage_is_rt(shader->nir->info.stage))
+      add_resumes(shader, count - 1, &reader);
+   else if (count > 1)
       shader->second = create_shader(info, &reader);
    strcpy(shader->name, name);
    shader->code = ralloc_memdup(shader, info->code, info->code_size);
    shader->code_size = info->code_size;
-   if (is_rt(shader->nir))
-      add_resumes(shader, count - 1, &reader);
    list_add(&shader->link, &registry.shaders);
    return shader;
 }
